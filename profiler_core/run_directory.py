@@ -8,6 +8,8 @@ RUN_JSON = "run.json"
 HEARTBEAT = "heartbeat"
 TRACE = "trace.json.gz"
 TRACE_STACKS = "trace_stacks.json.gz"
+# A folder of traces, recorded while the graphs that TRACE replays were captured; vLLM's name.
+GRAPH_CAPTURES = "capture_traces"
 TORCH_LOGS = "torch_logs.txt"
 TORCH_TRACE = "torch_trace"  # a folder of *.log
 SOURCES = "sources.json"

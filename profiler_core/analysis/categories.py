@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from profiler_core.analysis.category_rules import RULES
+from profiler_core.analysis.graph_replays.launched import launched_captures
 from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.threads import thread_axis
 from profiler_core.analysis.work import device_work
@@ -73,6 +74,7 @@ def _with_categories(trace: Trace) -> pl.DataFrame:
         operator_rule = _rules_of(work["name"], "operator")
         rule = pl.select(pl.min_horizontal(rule.alias("rule"), operator_rule.alias("own")))["rule"]
     category = pl.Series("category", _BY_RULE, dtype=CATEGORY).gather(rule)
+    category = _with_captures(trace, category)
     return work.with_columns(category).with_columns(
         pl.when(pl.col("cat") == MEMCPY)
         .then(pl.lit("memcpy", CATEGORY))
@@ -81,6 +83,14 @@ def _with_categories(trace: Trace) -> pl.DataFrame:
         .otherwise("category")
         .alias("category")
     )
+
+
+def _with_captures(trace: Trace, category: pl.Series) -> pl.Series:
+    """Replayed kernels have the category of the call that was captured, where it is at hand."""
+    for capture in launched_captures(trace):
+        captured = categorise(capture.trace)["category"].gather(capture.events["launched"])
+        category = category.scatter(capture.events["event"], captured)
+    return category
 
 
 def category_of_kernel(name: str, operators: Iterable[str] = ()) -> str:

@@ -26,10 +26,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kernel",
         r"nccl|rccl|oneccl|nvshmem|deep_ep::|cross_device_reduce|multimem_|"
-        r"(one|two)_shot_all_reduce|symm_mem|all_?reduce_fusion",
+        r"(one|two)_shot_all_reduce|symm_mem|all_?reduce_(fusion|prototype)|quick_?reduce::|"
+        r"reduce_scatter_cross_device|trtllm_allreduce",
         "communication",
         "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
-        "NCCL 2.19 on; c10d SymmetricMemory",
+        "NCCL 2.19 on; c10d SymmetricMemory; all-reduces of vLLM, SGLang, AITER, TensorRT-LLM",
     ),
     Rule(
         "kernel",
@@ -90,7 +91,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kernel",
         r"nchwToNhwc|nhwcToNchw|nchwToFold|convertTensor|AddPadding|_copy_kernel|direct_copy|"
-        r"CatArrayBatchedCopy|batched_transpose|transpose_readWrite|copy_device_to_device|float8_copy",
+        r"CatArrayBatchedCopy|batched_transpose|transpose_readWrite|transpose_(CNHW|NCHW)2|copy_device_to_device|float8_copy",
         "copy",
         "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>",
         "cuDNN layout kernels; aten/src/ATen/native/cuda/Copy.cu, Shape.cu",
@@ -190,10 +191,11 @@ RULES: tuple[Rule, ...] = (
     # Names, for kernels whose operator says nothing or is unknown.
     Rule(
         "kernel",
-        r"[aA]ttention|fmha|flash_(fwd|bwd)|flash::|_attn_|Attn|attn_(fwd|bwd)|sdpa|\bmha_|mla_",
+        r"[aA]ttention|fmha|flash_(fwd|bwd)|flash::|_attn_|Attn|attn_(fwd|bwd)|sdpa|\bmha_|mla_|"
+        r"\bsage_(fwd|bwd)|(Batch|Single)(Decode|Prefill)With|BatchMLA|FmhaFwd|FmhaBwd|[mM]erge_?[sS]tates?",
         "attention",
         "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float>::Params)",
-        "FlashAttention, CUTLASS fMHA, cuDNN cudnn_generated_fort_native_sdpa_*",
+        "FlashAttention, CUTLASS fMHA, cuDNN cudnn_generated_fort_native_sdpa_*; FlashInfer, Sage",
     ),
     Rule(
         "kernel",
@@ -206,7 +208,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "kernel",
-        r"(batch|layer|group|instance|rms|weight)_?norm|(Batch|Layer|Group|RMS|Rms)Norm|\bbn_(fw|bw)_|"
+        r"(batch|layer|group|instance|rms|weight)_?norm|(Batch|Layer|Group|RMS|Rms)Norm|Rmsnorm2d|Layernorm2d|\bbn_(fw|bw)_|"
         r"RowwiseMoments|GammaBetaBackward|ComputeInternalGradients|ComputeFusedParams|computeGradInput",
         "norm",
         "void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>(float, float)",
@@ -243,6 +245,22 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "kernel",
+        r"(reshape|concat)_and_cache|store_kv_?cache|set_\w*kv_buffer|kv_(indices|cache)|page_indices|"
+        r"kv_?cache_(copy|scatter|store)|req_to_token",
+        "embedding",
+        "void vllm::reshape_and_cache_flash_kernel<__hip_bfloat16, __hip_bfloat16>(long const*)",
+        "vLLM, SGLang, FlashInfer: rows written into the paged KV cache",
+    ),
+    Rule(
+        "kernel",
+        r"moe::dev::routing|_routing_|bitmatrix|moe_align_block|[tT]op_?[kK]_?[gG]ating|moe_?[sS]orting|"
+        r"expert_(offsets|tokens)|moe_sum\b|[sS]ampling|argmax",
+        "reduction",
+        "_combined_routing_compute",
+        "vLLM, SGLang, TensorRT-LLM, triton_kernels: experts chosen and counted, tokens drawn",
+    ),
+    Rule(
+        "kernel",
         r"[eE]mbedding|index_(elementwise|put|select|copy|fill|add)|indexSelect|indexFunc|gather|scatter|"
         r"krn_partial|sum_and_scatter|compute_grad_weight|flatten_index|compute_cuda_kernel<long",
         "embedding",
@@ -252,7 +270,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kernel",
         r"nvjet|[gG]emm|GEMM|cutlass|Cijk_|[gG]emv|splitK|cublas|wgmma|[mM]at[mM]ul|_xmma_|\bdot_kernel|"
-        r"reduce_1Block|s16816|s1688|h884|h1688|\b_?mm_kernel|_scaled_mm|marlin|machete|fused_moe|bmm_|tcgen05",
+        r"reduce_1Block|s16816|s1688|h884|h1688|\b_?mm_kernel|_scaled_mm|[mM]arlin|machete|fused_moe|FusedMoe|fmoe_|bmm_|tcgen05|mxgemm",
         "gemm",
         "nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_TNN",
         "cuBLAS 12.5 on (nvjet), CUTLASS 2 to 4, Tensile",
@@ -269,7 +287,7 @@ RULES: tuple[Rule, ...] = (
         "kernel",
         r"[eE]lementwise|[pP]ointwise|unrolled_|Functor|distribution_|[dD]ropout|[fF]ill_?(kernel|Functor)?\b|"
         r"arange|tri[ul]_|tril_triu|linspace|upsample|act_and_mul|[sS]i[lL][uU]|[gG]e[lL][uU]|[rR]e[lL][uU]|"
-        r"op_tensor|scalePackedTensor|philox|[rR]andom|curand|masked_|where_kernel|quant",
+        r"op_tensor|SubTensorOp|scalePackedTensor|philox|[rR]andom|curand|masked_|where_kernel|quant",
         "elementwise",
         "void at::native::distribution_elementwise_grid_stride_kernel<float, 4>(long)",
         "aten/src/ATen/native/cuda/DistributionTemplates.h, Dropout.cu",

@@ -110,6 +110,7 @@ class CandidateComparison:
     environment_differs: tuple[Difference, ...]
     workloads_differ: bool  # other models, batches or tasks: a ratio of their times says nothing
     cut_traces: tuple[str, ...]  # labels of the sides of whose trace an unknown part is missing
+    graph_captures: tuple[str, ...]  # labels of the sides that recorded how graphs were captured
     empty_traces: tuple[str, ...]  # labels of the sides whose trace holds neither steps nor work
     interleaved: bool | None  # None: there is nothing that could have been
     n_profiled_steps: tuple[int | None, int | None]
@@ -234,6 +235,9 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         environment_differs=differs,
         workloads_differ=workloads_differ,
         cut_traces=tuple(s.label for s in (baseline, candidate) if s.summary and s.summary.is_cut),
+        graph_captures=tuple(
+            s.label for s in (baseline, candidate) if s.summary and s.summary.is_graph_capture
+        ),
         empty_traces=tuple(
             s.label for s in (baseline, candidate) if s.summary and is_empty(s.summary)
         ),
@@ -252,8 +256,10 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
 
 
 def _whole(side: Side) -> PerStep | None:
-    """Its numbers per step; None of a cut trace too: nobody knows what its steps lack."""
-    return None if side.summary is None or side.summary.is_cut else side.per_step
+    """Its numbers per step; None of a cut trace, or one of graph captures: these are of no run."""
+    summary = side.summary
+    is_whole = summary is not None and not summary.is_cut and not summary.is_graph_capture
+    return side.per_step if is_whole else None
 
 
 def _whole_memory(side: Side) -> PeakMemory:

@@ -4,6 +4,7 @@ from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.environment import is_another_model
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.trace_notes import cut_clause
+from profiler_core.analysis.wording.replays import graph_capture_clause
 from profiler_core.units import format_share
 
 # Below, of either side's time, two runs are taken for different models.
@@ -19,6 +20,8 @@ def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
     pair = comparison.candidates[number]
     if pair.cut_traces:
         return cut_clause(pair.cut_traces)
+    if pair.graph_captures:
+        return graph_capture_clause(pair.graph_captures)
     if is_another_model(pair.environment_differs):
         return f"{pair.baseline_label} and {pair.label} are different models."
     baseline_kind, candidate_kind = pair.device_kinds

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from profiler_core.analysis.event_operators import event_operators
 from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import KERNEL, Trace
@@ -30,8 +31,8 @@ class KernelCalls:
 def kernel_calls(trace: Trace, name: str) -> KernelCalls:
     """Look at one kernel. An unknown name has no calls.
 
-    The operator is the one whose External id the kernel carries; a CUDA graph's kernels carry
-    none, so there only the launch is known.
+    The operator is the one whose External id the kernel carries; a CUDA graph's kernels have that
+    of the captured call where the capture is at hand, else only the launch is known.
     """
     work = device_work(trace)
     calls = work.with_row_index("row").filter(
@@ -39,14 +40,7 @@ def kernel_calls(trace: Trace, name: str) -> KernelCalls:
         pl.col("step").is_not_null(),
         per_name(work["name"], lambda kernel_name: kernel_name == name, pl.Boolean),
     )
-    external_ids = calls.select(pl.col("external_id").drop_nulls().unique())
-    operators = (
-        trace.ops.select("external_id", "name")
-        .join(external_ids, on="external_id", how="semi", maintain_order="left")
-        .unique("external_id", keep="last", maintain_order=True)
-        .select("external_id", operator=pl.col("name").cast(pl.String))
-    )
-    called_from = calls.select("external_id").join(operators, on="external_id", how="inner")
+    called_from = event_operators(trace, calls.select(event="row", external_id="external_id"))
     shapes = calls.filter(pl.col("grid").is_not_null()).select(
         shape=pl.format("grid {}, block {}", "grid", pl.col("block").fill_null("?"))
     )
@@ -55,7 +49,7 @@ def kernel_calls(trace: Trace, name: str) -> KernelCalls:
         dur_ns=tuple(calls["dur_ns"]),
         longest=_longest(trace, calls),
         by_launch=_counts(calls["launch_name"].drop_nulls().cast(pl.String)),
-        by_operator=_counts(called_from["operator"]) if trace.has_device_events else {},
+        by_operator=_counts(called_from["name"]) if trace.has_device_events else {},
         grids=_counts(shapes["shape"]),
     )
 

@@ -9,6 +9,7 @@ import polars as pl
 from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.device import Device, device_of
 from profiler_core.analysis.gpu_time import GpuTime, gpu_time
+from profiler_core.analysis.graph_replays.join import ReplayJoin, replayed_calls
 from profiler_core.analysis.idle import idle_time
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal, by_category, kernels_of
 from profiler_core.analysis.launches import Launches, launches
@@ -62,6 +63,8 @@ class Summary:
     own_gap_ns: float = 0.0  # from one kernel to the next that waits already
     is_cut: bool = False  # an unknown part of the file is missing: no number is one of a whole run
     critical: CriticalPath | None = None  # of a job of ranks: whose times these are then
+    replays: ReplayJoin | None = None  # of graphs, over the whole trace; None: it replays none
+    is_graph_capture: bool = False  # what it recorded is the making of graphs, which others replay
 
     @property
     def n_steps(self) -> int:
@@ -89,6 +92,7 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
     counts = {cat: events_in_steps.filter(pl.col("cat") == cat) for cat in (KERNEL, MEMCPY, MEMSET)}
     on_gpu = trace.has_device_events
     launch = launches(events_in_steps) if on_gpu and trace.runtime.height else None
+    join = replayed_calls(trace).join
     idle = idle_time(trace, events_in_steps, window, busiest.device) if launch and times else None
     return Summary(
         source=trace.source,
@@ -124,4 +128,6 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         n_late_gaps=idle.n_late if idle else 0,
         own_gap_ns=idle.own_gap_ns if idle else 0.0,
         is_cut=trace.tally.is_cut,
+        replays=join if join.n_replays else None,
+        is_graph_capture=join.n_captured_here > trace.device.height,
     )

@@ -6,9 +6,12 @@ import polars as pl
 
 from profiler_core.analysis.engines import memory_note
 from profiler_core.analysis.gpu_time import GpuTime
+from profiler_core.analysis.graph_replays.join import replayed_calls
+from profiler_core.analysis.graph_replays.servers import server_of
 from profiler_core.analysis.launches import Launches
 from profiler_core.analysis.recording import recording_notes, recording_of
 from profiler_core.analysis.steps import Window
+from profiler_core.analysis.wording.replays import replay_notes
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import Trace
@@ -69,10 +72,7 @@ def trace_notes(
             "time, not as launches."
         )
     if launch and launch.n_graph_calls:
-        notes.append(
-            "Kernels that CUDA graphs replay have no operator: their names alone tell their "
-            "category."
-        )
+        notes += replay_notes(replayed_calls(trace).join, server_of(trace))
     per_step = events.group_by("step").len()["len"]
     if len(window.steps) > 1 and (per_step.n_unique() > 1 or per_step.len() < len(window.steps)):
         kind = "device events" if trace.has_device_events else "operators"

@@ -12,7 +12,7 @@ from profiler_core.analysis.verdict_kind import VerdictKind
 
 
 class Claim(StrEnum):
-    """What is said of a candidate. The last eight carry no judgement."""
+    """What is said of a candidate. The last nine carry no judgement."""
 
     WRONG = "gives wrong results"
     SLOWER = "slower"
@@ -23,6 +23,7 @@ class Claim(StrEnum):
     NOT_FINISHED = "run not finished"
     TOO_FEW_ROUNDS = "too few rounds"
     CUT_TRACE = "cut trace"
+    GRAPH_CAPTURE = "capture of graphs"
     EMPTY_TRACE = "empty trace"
     OTHER_DEVICE = "one side without GPU events"
     NO_TRACE = "no trace"
@@ -104,6 +105,8 @@ def _without_verdict(c: CandidateComparison) -> Claim:
         return Claim.TOO_FEW_ROUNDS
     if c.cut_traces:
         return Claim.CUT_TRACE
+    if c.graph_captures:
+        return Claim.GRAPH_CAPTURE
     if c.empty_traces:
         return Claim.EMPTY_TRACE
     if set(c.device_kinds) == {"gpu", "cpu"}:

@@ -189,6 +189,13 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
             "compared"
         ),
     ]
+    graph_captures: Annotated[
+        tuple[str, ...],
+        means(
+            "labels of the sides whose trace recorded how CUDA graphs were captured, and no run: "
+            "nothing of it is compared"
+        ),
+    ]
     empty_traces: Annotated[
         tuple[str, ...],
         means(

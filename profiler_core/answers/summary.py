@@ -6,6 +6,7 @@ from typing import Annotated
 from profiler_core.analysis.compilation.by_script import ScriptCompilation
 from profiler_core.analysis.device import Device
 from profiler_core.analysis.gpu_time import GpuTime
+from profiler_core.analysis.graph_replays.join import ReplayJoin
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal
 from profiler_core.analysis.launches import Launches
 from profiler_core.analysis.memory.peak import PeakMemory
@@ -77,6 +78,14 @@ class SummaryNumbers(Answer, frozen=True):
         means("cause → time; sums to idle_ns; null on a CPU or without calls in the trace", "ns"),
     ]
     launch: Annotated[Launches | None, means("{keys}")]
+    replays: Annotated[
+        ReplayJoin | None,
+        means(
+            "kernels that CUDA graphs replay, over the whole trace, and how many have their "
+            "operator from the capture of their graph: {keys}; null where none is replayed",
+            missing_ns="reason → time",
+        ),
+    ]
     memory: Annotated[PeakMemory, means("{keys}", "bytes", source="`measured` or `trace`")]
     notes: Annotated[tuple[str, ...], means("one sentence for each thing that limits the numbers")]
 

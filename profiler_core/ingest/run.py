@@ -20,6 +20,7 @@ from profiler_core.ingest.alive import with_current_status
 from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.fingerprint import fingerprint
+from profiler_core.ingest.graph_captures import graph_captures_in, rank_of_trace
 from profiler_core.ingest.kinds import is_archive, is_empty, kind_of, not_read
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.quoted import quoted
@@ -106,13 +107,23 @@ def _open_folder(folder: Path, name: str, *, is_copy: bool) -> RunFiles:
     structured = folder / names.TORCH_TRACE
     if structured.is_dir():
         files += sorted(entry for entry in structured.iterdir() if entry.is_file())
-    return _by_content(folder, files, name)
+    opened = _by_content(folder, files, name)
+    rank = None if opened.trace is None else rank_of_trace(opened.trace)
+    captures = graph_captures_in(folder, rank)
+    return msgspec.structs.replace(opened, graph_captures=captures)
 
 
 def _of_loose_rank(record: RunRecord, path: Path, folder: Path, trace: Path) -> RunFiles:
     """A rank's trace in a folder of traces, with its logs from there."""
     texts, structured = logs_of_rank(folder, record.rank)
-    return RunFiles(record=record, path=path, trace=trace, torch_logs=texts, torch_trace=structured)
+    return RunFiles(
+        record=record,
+        path=path,
+        trace=trace,
+        graph_captures=graph_captures_in(folder, record.rank),
+        torch_logs=texts,
+        torch_trace=structured,
+    )
 
 
 def _by_name(folder: Path, record: RunRecord) -> RunFiles:
@@ -122,6 +133,7 @@ def _by_name(folder: Path, record: RunRecord) -> RunFiles:
         path=folder,
         trace=file_in(folder, Role.TRACE),
         trace_stacks=named_in(folder, names.TRACE_STACKS),
+        graph_captures=graph_captures_in(folder, record.rank),
         torch_logs=files_in(folder, Role.TORCH_LOGS),
         torch_trace=files_in(folder, Role.TORCH_TRACE),
         nvml=file_in(folder, Role.NVML),

@@ -27,5 +27,6 @@ class Reading:
             origin_ns=self.origin_ns,
             metadata=self.metadata,
             tally=self.tally,
+            graph_captures=(),
             **{table: self.table(table) for table in TABLE_SCHEMAS},
         )

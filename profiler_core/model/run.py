@@ -196,6 +196,7 @@ class RunFiles(msgspec.Struct, frozen=True, kw_only=True):
     path: Path  # the run directory, or the single file
     trace: Path | None = None
     trace_stacks: Path | None = None
+    graph_captures: tuple[Path, ...] = ()  # traces of the captures of graphs that it replays
     torch_logs: tuple[Path, ...] = ()
     torch_trace: tuple[Path, ...] = ()
     nvml: Path | None = None

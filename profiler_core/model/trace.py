@@ -61,6 +61,7 @@ RUNTIME_SCHEMA: dict[str, pl.DataType] = {
     "tid": pl.Int64(),
     "correlation": pl.Int64(),
     "external_id": pl.Int64(),
+    "kernel": pl.String(),  # what a launch starts, where the call says it (ROCm)
 }
 OPS_SCHEMA: dict[str, pl.DataType] = {
     "ts_ns": pl.Int64(),
@@ -195,6 +196,7 @@ class Trace:
     other: pl.DataFrame
     metadata: Mapping[str, Any] = field(default_factory=dict)  # top-level keys but traceEvents
     tally: Tally = field(default_factory=Tally)
+    graph_captures: "tuple[Trace, ...]" = ()  # recorded while graphs that it replays were captured
     # Of this object alone: `replace` makes a trace that has derived nothing yet.
     _derived: dict[str, "Derived"] = field(
         default_factory=dict, init=False, repr=False, compare=False

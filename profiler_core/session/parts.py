@@ -37,7 +37,15 @@ from profiler_core.session.job import job_of_ranks
 from profiler_core.session.kept import lasting
 from profiler_core.session.reading import InProcess, Reading
 
-Part = Literal["trace", "stacks", "compile log", "generated code", "memory snapshot", "ranks"]
+Part = Literal[
+    "trace",
+    "stacks",
+    "graph captures",
+    "compile log",
+    "generated code",
+    "memory snapshot",
+    "ranks",
+]
 
 T = TypeVar("T")
 _FIRST_EPOCH_NS = 10**18  # of 2001: what is less does not count from 1970
@@ -113,8 +121,15 @@ class RunParts:
 
     @property
     def trace(self) -> Trace | None:
-        """The profiled steps."""
-        return self._trace_at("trace", self._files.trace)
+        """The profiled steps, with the captures of the graphs that they replay."""
+        trace = self._trace_at("trace", self._files.trace)
+        read = [self._trace_at("graph captures", path) for path in self._files.graph_captures]
+        captures = tuple(capture for capture in read if capture is not None)
+        if trace is None or not captures:
+            return trace
+        # One object for all who ask: it keeps the tables that analyses derive of it.
+        key = ("trace with captures", self.version, len(captures))
+        return self._cache.get(key, lambda: replace(trace, graph_captures=captures))
 
     @property
     def stacks(self) -> Trace | None:
@@ -271,6 +286,7 @@ class RunParts:
         questions: dict[Part, Callable[[], object]] = {
             "trace": lambda: self.trace,
             "stacks": lambda: self.stacks,
+            "graph captures": lambda: self.trace,
             "compile log": lambda: self.compile_log,
             "generated code": lambda: self.code,
             "memory snapshot": lambda: self.snapshot,
@@ -287,6 +303,7 @@ class RunParts:
             lambda: self._reading.trace(path),
             about="trace",
             bring=lambda: self._reading.bring_trace(path),
+            question=(part, path),
         )
 
     def _read(
@@ -297,6 +314,7 @@ class RunParts:
         *,
         about: Hashable = None,
         bring: Callable[[], None] | None = None,
+        question: Hashable = None,
     ) -> T | None:
         """What is read of some files, once for each version of them; None without files."""
         if not paths:
@@ -308,7 +326,7 @@ class RunParts:
                 bring()
             return self._cache.get(key, read)
 
-        return self._attempt(part, part, kept)
+        return self._attempt(part, question or part, kept)
 
     def _attempt(self, part: Part, question: Hashable, ask: Callable[[], T]) -> T | None:
         """The answer, or None and a problem of this run."""

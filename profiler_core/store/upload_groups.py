@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from profiler_core import run_directory as names
 from profiler_core.ingest.file_kind import OF_THE_COMPILER, FileKind, Role
 from profiler_core.ingest.formats import endings, stored_names, usual_words
+from profiler_core.ingest.graph_captures import is_graph_capture
 from profiler_core.ingest.kinds import is_empty
 from profiler_core.ingest.sniff import PACKED_ENDINGS, Packing, packing_of
 from profiler_core.store.upload_ranks import (
@@ -82,7 +83,9 @@ _BY_NAME = {
 
 def group(parts: Iterable[Part]) -> Groups:
     """Sort the files into runs."""
-    recorded, loose = _by_records(sorted(parts, key=lambda part: part.name))
+    every = sorted(parts, key=lambda part: part.name)
+    captures = _graph_captures(every)
+    recorded, loose = _by_records([part for part in every if part not in captures])
     ranked, loose = _by_jobs(loose)
     runs = recorded + ranked
     leading = _leading(loose, is_alone=not runs)
@@ -96,7 +99,31 @@ def group(parts: Iterable[Part]) -> Groups:
         alone = RunParts(display_names([readable[0].name])[0])
         bare_runs = [runs.pop() if len(runs) == 1 else alone]
     assignment_notes, unclear = _assigned_to_runs(readable, bare_runs)
-    return Groups((*runs, *bare_runs), (*notes, *assignment_notes), unclear)
+    notes += [*assignment_notes, *_give_captures(captures, [*runs, *bare_runs])]
+    return Groups((*runs, *bare_runs), tuple(notes), unclear)
+
+
+def _graph_captures(parts: list[Part]) -> list[Part]:
+    """Traces of the capture of graphs, where another trace is there that may replay them."""
+    traces = [part for part in parts if part.role is Role.TRACE]
+    captures = [part for part in traces if is_graph_capture(part.name)]
+    return captures if len(captures) < len(traces) else []
+
+
+def _give_captures(captures: list[Part], runs: list[RunParts]) -> list[str]:
+    """Put each to the runs above its folder, else to the only run; a sentence for the others."""
+    notes = []
+    for part in captures:
+        above = _folder(_folder(part.name))
+        fits = [run for run in runs if run.trace and _folder(run.trace.name) == above]
+        fits = fits or (runs if len(runs) == 1 else [])
+        for run in fits:
+            n_there = sum(name.startswith(f"{names.GRAPH_CAPTURES}/") for name in run.files)
+            ending = ".json.gz" if _is_gzipped(part.path) else ".json"
+            run.files[f"{names.GRAPH_CAPTURES}/{n_there}{ending}"] = part
+        if not fits:
+            notes.append(not_clear(part, len(runs)))
+    return notes
 
 
 def _by_records(parts: list[Part]) -> tuple[list[RunParts], list[Part]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from profiler_core.analysis.graph_replays.launched import captured_call
 from profiler_core.model.trace import Trace
 from profiler_core.timeline.index import Index
 from profiler_core.timeline.layout import StepRange, Track
@@ -73,8 +74,10 @@ def event(trace: Trace, index: Index, table: str, row: int) -> Event | None:
     elif track.kind == "thread":
         launched = _launched_in(trace, track, ts_ns, ts_ns + dur_ns, facts.get("correlation"))
     moment = launch if launch is not None else {**facts, "ts_ns": ts_ns}
-    operators = _operators_at(trace, moment) if table in ("device", "runtime", "ops") else None
-    described = _innermost_with_shapes(trace, facts, operators, table)
+    captured = captured_call(trace, row) if table == "device" else None
+    host, around = (trace, moment) if captured is None else (captured.host, captured.call)
+    operators = _operators_at(host, around) if table in ("device", "runtime", "ops") else None
+    described = _innermost_with_shapes(host, {**facts, **around}, operators, table)
     return Event(
         table=table,
         row=row,

@@ -17,7 +17,7 @@ import polars as pl
 
 from profiler_core.analysis.ledger.alignment import align_codes
 from profiler_core.analysis.ledger.operators import INFIX, operator
-from profiler_core.analysis.ledger.work_units import HostStep
+from profiler_core.analysis.ledger.work_units import HostStep, Unit
 from profiler_core.model.inductor import CompiledGraph, GraphNode
 from profiler_core.model.trace import Trace
 
@@ -304,33 +304,52 @@ def lies_in(module: str, holder: str) -> bool:
 def unit_modules(trace: Trace, steps: Sequence[HostStep]) -> list[dict[int, str]]:
     """For each step: unit -> "ResNet_0.Sequential_1.Bottleneck_3", from a trace with Python calls.
 
-    torch names a module by its class and a number (with_stack or with_modules); ranges nest.
+    torch names a module by its class and a number (with_stack or with_modules); ranges nest. What
+    the capture of a graph showed of a replayed unit wins.
     """
+    ranges = _module_ranges(trace)
+    return [_modules_around(step.units, ranges) | _captured_modules(step.units) for step in steps]
+
+
+_Thread = tuple[int, int]
+_ModuleRange = tuple[int, int, str]  # begin, end, class and number
+
+
+def _captured_modules(units: Sequence[Unit]) -> dict[int, str]:
+    return {n: unit.module for n, unit in enumerate(units) if unit.module is not None}
+
+
+def _module_ranges(trace: Trace) -> dict[_Thread, list[_ModuleRange]]:
+    """The calls of modules, by thread, in order of time."""
     if trace.python.height == 0:
-        return [{} for _ in steps]
-    ranges: dict[tuple[int, int], list[tuple[int, int, str]]] = {}
+        return {}
+    ranges: dict[_Thread, list[_ModuleRange]] = {}
     calls = trace.python.with_columns(pl.col("name").cast(pl.String)).filter(
         pl.col("name").str.starts_with(_MODULE_RANGE)
     )
     for pid, tid, ts, dur, name in calls.select(
         "pid", "tid", "ts_ns", "dur_ns", "name"
     ).iter_rows():
-        every = ranges.setdefault((pid or 0, tid or 0), [])
-        every.append((ts, ts + dur, name.removeprefix(_MODULE_RANGE)))
-    result: list[dict[int, str]] = []
-    for step in steps:
-        modules: dict[int, str] = {}
-        for thread, every in ranges.items():
-            mine = [(unit.ts_ns, n) for n, unit in enumerate(step.units) if unit.thread == thread]
-            open_: list[tuple[int, int, str]] = []
-            place = 0
-            for ts, number in sorted(mine):
-                while place < len(every) and every[place][0] <= ts:
-                    open_ = [call for call in open_ if call[1] > every[place][0]]
-                    open_.append(every[place])
-                    place += 1
-                open_ = [call for call in open_ if call[1] > ts]
-                if open_:
-                    modules[number] = ".".join(call[2] for call in open_)
-        result.append(modules)
-    return result
+        of_thread = ranges.setdefault((pid or 0, tid or 0), [])
+        of_thread.append((ts, ts + dur, name.removeprefix(_MODULE_RANGE)))
+    return ranges
+
+
+def _modules_around(
+    units: Sequence[Unit], ranges: Mapping[_Thread, Sequence[_ModuleRange]]
+) -> dict[int, str]:
+    """Unit -> the modules whose calls are open when it begins."""
+    modules: dict[int, str] = {}
+    for thread, calls in ranges.items():
+        mine = [(unit.ts_ns, n) for n, unit in enumerate(units) if unit.thread == thread]
+        open_: list[_ModuleRange] = []
+        n_begun = 0
+        for ts, number in sorted(mine):
+            while n_begun < len(calls) and calls[n_begun][0] <= ts:
+                open_ = [call for call in open_ if call[1] > calls[n_begun][0]]
+                open_.append(calls[n_begun])
+                n_begun += 1
+            open_ = [call for call in open_ if call[1] > ts]
+            if open_:
+                modules[number] = ".".join(call[2] for call in open_)
+    return modules

@@ -9,6 +9,7 @@ import polars as pl
 
 from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.ledger.alignment import align
+from profiler_core.analysis.ledger.captured_units import with_captured_units
 from profiler_core.analysis.ledger.graph_calls import Execution, execute
 from profiler_core.analysis.ledger.modules import backward_modules, node_modules, unit_modules
 from profiler_core.analysis.ledger.ownership import Ownership, ownership
@@ -58,14 +59,14 @@ def read_sides(
         others: looked at only where a replay has no log.
     """
     given = (baseline, candidate)
-    hosts = [host_work(side.trace) for side in given]
+    hosts = [_host_work(side.trace) for side in given]
     works = [_shown(side, host) for side, host in zip(given, hosts, strict=True)]
     recordings = (Recording(), Recording())
     if any(_has_unlogged_replay(side, host) for side, host in zip(given, hosts, strict=True)):
         for which, (host, work) in enumerate(zip(hosts, works, strict=True)):
             recordings[1 - which].add(host.steps, _kernels(work))
         for other in others:
-            host = host_work(other.trace)
+            host = _host_work(other.trace)
             kernels = _kernels(_shown(other, host))
             for recording in recordings:
                 recording.add(host.steps, kernels)
@@ -77,8 +78,15 @@ def read_sides(
 
 def read_side(side: LedgerSide) -> ReadSide:
     """One side alone."""
-    host = host_work(side.trace)
+    host = _host_work(side.trace)
     return _read_side(side, host, _shown(side, host), Recording())
+
+
+def _host_work(trace: Trace) -> HostWork:
+    """The steps of a trace; replayed kernels as the operators of their capture."""
+    host = host_work(trace)
+    with_captured_units(trace, host.steps, host_work)
+    return host
 
 
 def _has_unlogged_replay(side: LedgerSide, host: HostWork) -> bool:

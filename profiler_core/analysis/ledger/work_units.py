@@ -45,7 +45,9 @@ class Unit:
     events: list[int] = field(default_factory=list)  # rows of the work table, in launch order
     is_replay: bool = False  # a graph launch: its events are dealt to the graph's calls
     call: int | None = None  # index of the generated call, once known
-    is_recorded: bool = False  # kernels of a replay with the operator that another run shows
+    # Kernels of a replay with the operator that another run shows, or the capture of the graph.
+    is_recorded: bool = False
+    module: str | None = None  # that the capture of its graph shows
 
     @property
     def common(self) -> str:

@@ -10,6 +10,7 @@ from profiler_core.analysis.trace_notes import WHAT_IS_LEFT, cut_clause
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.compile_cost import compile_cost_sentence
 from profiler_core.analysis.wording.notes import not_in_turns
+from profiler_core.analysis.wording.replays import graph_capture_clause
 from profiler_core.analysis.wording.script_compilation import not_eager
 from profiler_core.analysis.wording.sentence import (
     Phrase,
@@ -228,6 +229,10 @@ def _cut_trace(c: CandidateComparison) -> Statement:
     return _incomparable(c, cut_clause(c.cut_traces))
 
 
+def _graph_capture(c: CandidateComparison) -> Statement:
+    return _incomparable(c, graph_capture_clause(c.graph_captures))
+
+
 def _empty_trace(c: CandidateComparison) -> Statement:
     empty = " and of ".join(c.empty_traces)
     return _incomparable(c, f"the trace of {empty} holds neither steps nor work of a device.")
@@ -267,6 +272,7 @@ _CLAIMS: Mapping[Claim, Callable[[CandidateComparison], Statement]] = {
     Claim.NOT_FINISHED: _not_finished,
     Claim.TOO_FEW_ROUNDS: _too_few_rounds,
     Claim.CUT_TRACE: _cut_trace,
+    Claim.GRAPH_CAPTURE: _graph_capture,
     Claim.EMPTY_TRACE: _empty_trace,
     Claim.OTHER_DEVICE: _other_device,
     Claim.NO_TRACE: _no_trace,

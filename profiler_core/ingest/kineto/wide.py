@@ -42,6 +42,7 @@ ARGUMENTS = (
     Argument("input_types", "Input type", "text"),
     Argument("input_strides", "Input Strides", "text"),
     Argument("concrete_inputs", "Concrete Inputs", "text"),
+    Argument("kernel", "kernel", "text"),  # of a launch on ROCm: roctracer's and rocprofiler's
     Argument("kernel_file", "kernel_file", "text"),
     Argument("kernel_hash", "kernel_hash", "text"),
     Argument("kernel_kwargs", "kernel_kwargs", "text"),
