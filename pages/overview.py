@@ -9,6 +9,7 @@ from profiler_core.ui.overview.difference import show_difference
 from profiler_core.ui.overview.headline import show_headline
 from profiler_core.ui.overview.measure_table import show_definitions, show_measures, table_width_px
 from profiler_core.ui.overview.parts import show_step_bars, show_way_on, show_what_is_missing
+from profiler_core.ui.overview.server import show_server_steps
 from profiler_core.ui.overview.unmeasured import show_unmeasured
 from profiler_core.ui.overview.why import show_run_findings, show_why
 from profiler_core.ui.page import loading, page, section, two_columns
@@ -54,6 +55,7 @@ with page(SPEC):
         offer_report(choice)
         offer_baseline(labels_of_choice(choice.entries, choice.labels))
 
+    show_server_steps(choice)
     let_browser_draw()
     number = show_difference(choice)
     below_chart = st.container()

@@ -7,6 +7,7 @@ from profiler_core.analysis.compilation.by_script import ScriptCompilation
 from profiler_core.analysis.device import Device
 from profiler_core.analysis.gpu_time import GpuTime
 from profiler_core.analysis.graph_replays.join import ReplayJoin
+from profiler_core.analysis.graph_replays.phases import ServerPhase
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal
 from profiler_core.analysis.launches import Launches
 from profiler_core.analysis.memory.peak import PeakMemory
@@ -113,6 +114,18 @@ class SummaryAnswer(SummaryNumbers, frozen=True):
             "[compare](#compare); null where it cannot be computed, and `notes` say why"
         ),
     ]
+    server: Annotated[
+        tuple[ServerPhase, ...],
+        means(
+            "steps of an inference server by phase and batch size, per step: {keys}; empty for a "
+            "trace of no server",
+            step_ns="median, until the next one begins",
+            batch="the size that a replayed graph is padded to: tokens, of SGLang's and ATOM's "
+            "decoding requests",
+            n_tokens="that requests asked for",
+            padding="share of the batch that nobody asked for",
+        ),
+    ]
     telemetry: Annotated[
         RunTelemetry | None,
         means(
@@ -138,5 +151,6 @@ def summary_answer(opened: Run) -> SummaryAnswer:
         window=WindowAnswer.of(summary.window),
         notes=(*summary.notes, *alone.notes),
         findings=None if findings is None else tuple(map(finding_answer, findings)),
+        server=opened.server_phases,
         telemetry=opened.telemetry,
     )

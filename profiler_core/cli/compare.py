@@ -10,7 +10,7 @@ from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.answers.compare import comparison_answer
 from profiler_core.answers.encoding import write_json
-from profiler_core.cli.explained import explanation_text
+from profiler_core.cli.explained import explanation_text, server_text
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.runs import add_runs, comparison_of
 from profiler_core.cli.table import table
@@ -62,6 +62,7 @@ def _text(pair: Pair, facts: list[str]) -> str:
     parts = ["\n".join(sentences), _numbers(c)]
     if c.by_category:
         parts.append(_categories(c))
+    parts.extend(server_text([pair.baseline.server_phases, pair.candidate.server_phases]))
     parts.extend(explanation_text(explained, c))
     notes = (*pair.notes, *(explained.waterfall.notes if explained.waterfall else ()))
     if notes:

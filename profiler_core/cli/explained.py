@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.graph_replays.phases import ServerPhase
 from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.rows.one_rank import one_rank_table
 from profiler_core.analysis.rows.overlap import overlap_sentences, overlap_table
+from profiler_core.analysis.rows.server import server_table
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.findings import advice_text, stake_text
 from profiler_core.cli.table import clipped, n_more, table
@@ -55,6 +57,15 @@ def _overlap(result: Overlap) -> list[str]:
     first, *heads = shown.heads
     texts = [table([f"overlap: {first.lower()}", *(head.lower() for head in heads)], rows)]
     return [*texts, " ".join(sentences)] if (sentences := overlap_sentences(result)) else texts
+
+
+def server_text(runs: Sequence[Sequence[ServerPhase]]) -> list[str]:
+    """An inference server's steps in one paragraph; none where no run is a server's."""
+    if not any(runs):
+        return []
+    shown = server_table(runs)
+    rows = [[cell.text for cell in row] for row in shown.rows]
+    return [table([f"server: {shown.heads[0].lower()}", *map(str.lower, shown.heads[1:])], rows)]
 
 
 def findings_text(findings: Sequence[Finding] | None) -> list[str]:

@@ -8,7 +8,7 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.summary import summary_answer
-from profiler_core.cli.explained import findings_text
+from profiler_core.cli.explained import findings_text, server_text
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.table import shorten, table
 from profiler_core.session.run import Run
@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         findings, notes = opened.alone.findings, opened.alone.notes
         text = _text(opened, summary, arguments.top)
-        print("\n\n".join([text, *findings_text(findings), *notes]))
+        server = server_text([opened.server_phases])
+        print("\n\n".join([text, *server, *findings_text(findings), *notes]))
     return 0
 
 

@@ -27,6 +27,7 @@ from profiler_core.analysis.dossier.traffic import traffic_by_kernel
 from profiler_core.analysis.explanation import Material, explain_run
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.gate.evidence import Evidence, evidence, no_energy
+from profiler_core.analysis.graph_replays.phases import ServerPhase, server_phases
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
 from profiler_core.analysis.ranks.job_summary import with_job
@@ -144,6 +145,14 @@ class Run(RunParts):
                 self.record, self.path.name, lambda: self.trace, lambda: self.compile_log
             ),
         )
+
+    @property
+    def server_phases(self) -> tuple[ServerPhase, ...]:
+        """Its steps by phase and batch size, where an inference server wrote its trace."""
+        trace = self.trace
+        if trace is None:
+            return ()
+        return self._answer("server phases", lambda: server_phases(trace))
 
     @property
     def compiling(self) -> CompileTime | None:

@@ -255,7 +255,7 @@ _Step = tuple[int, int, int | None]  # begin, end, tokens where the server says 
 
 def _steps(trace: Trace) -> list[_Step]:
     """The steps of a server, else those of the profiler."""
-    steps: list[_Step] = [(step.ts_ns, step.end_ns, step.n_tokens) for step in server_steps(trace)]
+    steps: list[_Step] = [(step.ts_ns, step.end_ns, step.batch) for step in server_steps(trace)]
     if steps:
         return steps
     return [(ts, end, None) for ts, end in host_steps(trace).select("ts_ns", "end_ns").iter_rows()]

@@ -1,11 +1,13 @@
 """Steps of inference servers, as their annotations tell them.
 
-vLLM writes `execute_32_context_0(…)_generation_32(…)` around each step, with detailed annotations
-the lengths of the sequences in brackets (vllm/v1/worker/gpu_model_runner.py); SGLang writes
-`step[DECODE bs=32]` (sglang/srt/managers/scheduler_profiler_mixin.py, with its patches).
+vLLM writes `execute_context_0(0)_generation_32(32)` around each step; with detailed annotations the
+padded number of tokens comes first and the lengths of the sequences stand in brackets
+(`execute_32_context_0(sq0sk0…)_generation_30(sq30sk55086…)`, vllm/v1/worker/gpu_model_runner.py).
+SGLang writes `step[DECODE bs=32]`, ATOM `decode[bs=117/128 tok=117 d=117]`.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,25 +16,37 @@ import polars as pl
 from profiler_core.model.trace import Trace
 
 Phase = Literal["prefill", "decode", "mixed"]
+Server = Literal["vLLM", "SGLang", "ATOM"]
 
+_LENGTHS = r"\((?:sq)?(?P<{name}>\d+)[^)]*\)"
 _VLLM = re.compile(
-    r"^execute_(?P<tokens>\d+)_context_(?P<prefills>\d+)(?:\([^)]*\))?"
-    r"_generation_(?P<decodes>\d+)"
+    r"^execute_(?:(?P<padded>\d+)_)?context_(?P<prefills>\d+)(?:"
+    + _LENGTHS.format(name="prefill_tokens")
+    + r")?_generation_(?P<decodes>\d+)(?:"
+    + _LENGTHS.format(name="decode_tokens")
+    + r")?"
 )
-_SGLANG = re.compile(r"^step\[(?P<mode>[A-Z_]+) bs=(?P<requests>\d+)(?: toks=(?P<tokens>\d+))?")
-_PHASES: dict[str, Phase] = {"DECODE": "decode", "EXTEND": "prefill", "MIXED": "mixed"}
+_SGLANG = re.compile(r"^step\[(?P<mode>DECODE|EXTEND|MIXED) bs=(?P<requests>\d+)(?P<rest>[^\]]*)")
+_SGLANG_TOKENS = re.compile(r"\b(toks|[cg]_sq)=(\d+)")
+_SGLANG_PHASES: dict[str, Phase] = {"DECODE": "decode", "EXTEND": "prefill", "MIXED": "mixed"}
+_ATOM = re.compile(
+    r"^(?P<phase>prefill|decode)\[bs=(?P<requests>\d+)(?:/(?P<padded>\d+))? tok=(?P<tokens>\d+)"
+    r"(?P<rest>[^\]]*)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerStep:
-    """One step of a server, on the host's clock, ns."""
+    """One step of a server, on the host's clock, ns. None: its annotation does not say it."""
 
-    server: Literal["vLLM", "SGLang"]
+    server: Server
     phase: Phase
     ts_ns: int
     end_ns: int
-    n_tokens: int | None  # that the step computes, padding included where the server says so
+    batch: int | None  # what it computes: tokens, of a decoding SGLang or ATOM requests; padded
+    n_tokens: int | None  # that requests asked for
     n_requests: int | None
+    is_padded: bool  # batch is what the graph computes, and not what was asked for
 
 
 def server_steps(trace: Trace) -> list[ServerStep]:
@@ -41,7 +55,7 @@ def server_steps(trace: Trace) -> list[ServerStep]:
     SGLang may write vLLM's form around its own: then its own count.
     """
     names = trace.annotations["name"].cast(pl.String)
-    for read, form in ((_sglang, "^step\\["), (_vllm, "^execute_")):
+    for read, form in _READERS:
         ranges = trace.annotations.filter(names.str.contains(form)).select(
             pl.col("name").cast(pl.String), "ts_ns", end_ns=pl.col("ts_ns") + pl.col("dur_ns")
         )
@@ -51,7 +65,7 @@ def server_steps(trace: Trace) -> list[ServerStep]:
     return []
 
 
-def server_of(trace: Trace) -> str | None:
+def server_of(trace: Trace) -> Server | None:
     """The server that wrote a trace, by its steps; None: it has none of a server."""
     return next((step.server for step in server_steps(trace)), None)
 
@@ -62,14 +76,44 @@ def _vllm(name: str, ts_ns: int, end_ns: int) -> ServerStep | None:
         return None
     prefills, decodes = int(said["prefills"]), int(said["decodes"])
     phase: Phase = "decode" if not prefills else "mixed" if decodes else "prefill"
-    return ServerStep("vLLM", phase, ts_ns, end_ns, int(said["tokens"]), prefills + decodes)
+    asked = [said["prefill_tokens"], said["decode_tokens"]]
+    tokens = sum(map(int, asked)) if None not in asked else None
+    padded = said["padded"]
+    batch = int(padded) if padded else tokens
+    return ServerStep(
+        "vLLM", phase, ts_ns, end_ns, batch, tokens, prefills + decodes, padded is not None
+    )
 
 
 def _sglang(name: str, ts_ns: int, end_ns: int) -> ServerStep | None:
     said = _SGLANG.match(name)
-    if said is None or said["mode"] not in _PHASES:
+    if said is None:
         return None
     requests = int(said["requests"])
-    phase = _PHASES[said["mode"]]
-    tokens = int(said["tokens"]) if said["tokens"] else requests if phase == "decode" else None
-    return ServerStep("SGLang", phase, ts_ns, end_ns, tokens, requests)
+    phase = _SGLANG_PHASES[said["mode"]]
+    counts = {key: int(n) for key, n in _SGLANG_TOKENS.findall(said["rest"])}
+    tokens = counts.pop("toks", None) or sum(counts.values()) or None  # the whole, or its parts
+    if tokens is None and phase == "decode":
+        tokens = requests
+    batch = requests if phase == "decode" else tokens
+    return ServerStep("SGLang", phase, ts_ns, end_ns, batch, tokens, requests, False)
+
+
+def _atom(name: str, ts_ns: int, end_ns: int) -> ServerStep | None:
+    said = _ATOM.match(name)
+    if said is None:
+        return None
+    is_mixed = re.search(r"\bp=[1-9]", said["rest"]) is not None and " d=" in said["rest"]
+    phase: Phase = "mixed" if is_mixed else "decode" if said["phase"] == "decode" else "prefill"
+    requests, tokens = int(said["requests"]), int(said["tokens"])
+    padded = said["padded"]
+    batch = int(padded) if padded else requests if phase == "decode" else tokens
+    return ServerStep("ATOM", phase, ts_ns, end_ns, batch, tokens, requests, padded is not None)
+
+
+_Read = Callable[[str, int, int], ServerStep | None]
+_READERS: tuple[tuple[_Read, str], ...] = (
+    (_sglang, r"^step\["),
+    (_atom, r"^(?:prefill|decode)\[bs="),
+    (_vllm, r"^execute_(?:\d+_)?context_"),
+)

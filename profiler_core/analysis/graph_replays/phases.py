@@ -1,0 +1,151 @@
+"""An inference server's steps by phase and batch size: what one step costs, and on what.
+
+A kernel is of the step in which the host launched it (or its graph). A step lasts from its begin to
+the begin of the next one, the last one to its own end or its last kernel, whichever is later.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from profiler_core.analysis.categories import categorise
+from profiler_core.analysis.graph_replays.captured import captured_graphs
+from profiler_core.analysis.graph_replays.join import sources
+from profiler_core.analysis.graph_replays.servers import Phase, ServerStep, server_steps
+from profiler_core.analysis.intervals import union_ns
+from profiler_core.analysis.launches import is_graph_launch
+from profiler_core.analysis.per_name import per_name
+from profiler_core.model.trace import Trace
+
+# An idle server waits for requests: such a pause is no part of a step, beyond this many times the
+# step's own range on the host.
+_LONGEST_STEP = 3.0
+
+_ORDER: dict[Phase, int] = {"prefill": 0, "mixed": 1, "decode": 2}
+
+
+@dataclass(frozen=True)
+class ServerPhase:
+    """The steps of one phase and batch size, per step, ns; None: the annotations do not say it."""
+
+    phase: Phase
+    batch: int | None  # tokens that a step computes, padded; of SGLang's decode the requests
+    n_steps: int
+    step_ns: float  # median
+    busy_ns: float  # of the device: the union of its intervals
+    kernel_ns: float  # sum of durations
+    n_kernels: float
+    replayed_ns: float  # of kernel_ns: kernels of graphs
+    by_category_ns: Mapping[str, float]
+    n_tokens: float | None  # that requests asked for, without padding
+    padding: float | None  # share of the batch that no request asked for
+    tokens_per_s: float | None  # n_tokens / step_ns
+
+    @property
+    def host_ns(self) -> float:
+        """Of a step: the device waits."""
+        return max(0.0, self.step_ns - self.busy_ns)
+
+
+def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
+    """A row for each phase and batch size, in that order; () for a trace of no server."""
+    steps = server_steps(trace)
+    if not steps:
+        return ()
+    work = categorise(trace).select(
+        "ts_ns", "dur_ns", "launch_ts_ns", "category",
+        is_replayed=per_name(categorise(trace)["launch_name"], is_graph_launch, pl.Boolean),
+    )  # fmt: skip
+    launched = work["launch_ts_ns"].fill_null(work["ts_ns"]).to_numpy()
+    starts = np.array([step.ts_ns for step in steps], dtype=np.int64)
+    number = np.searchsorted(starts, launched, side="right") - 1
+    work = work.with_columns(step=pl.Series(number, dtype=pl.Int64)).filter(pl.col("step") >= 0)
+    of_step = {int(key[0]): rows for key, rows in work.group_by("step", maintain_order=True)}
+    sizes = sorted(
+        {
+            graph.bucket
+            for number, source in enumerate(sources(trace))
+            for graph in captured_graphs(source, number)
+            if graph.bucket is not None
+        }
+    )
+    groups: defaultdict[tuple[Phase, int | None], list[int]] = defaultdict(list)
+    for index, step in enumerate(steps):
+        groups[step.phase, _padded(step, sizes)].append(index)
+    rows = [of_step.get(index, work.clear()) for index in range(len(steps))]
+    lengths = [_length(steps, index, rows[index]) for index in range(len(steps))]
+    return tuple(
+        _phase(
+            phase,
+            batch,
+            [steps[index] for index in indices],
+            [rows[index] for index in indices],
+            [lengths[index] for index in indices],
+        )
+        for (phase, batch), indices in sorted(
+            groups.items(), key=lambda item: (_ORDER[item[0][0]], item[0][1] or 0)
+        )
+    )
+
+
+def _padded(step: ServerStep, sizes: Sequence[int]) -> int | None:
+    """The size that a step computes: what it says, of a replayed graph the next one captured."""
+    if step.is_padded or step.batch is None or step.phase != "decode":
+        return step.batch
+    return next((size for size in sizes if size >= step.batch), step.batch)
+
+
+def _length(steps: Sequence[ServerStep], index: int, rows: pl.DataFrame) -> int:
+    """How long a step takes: until the next begins, or the device is done."""
+    step = steps[index]
+    own = step.end_ns - step.ts_ns
+    until = step.end_ns
+    if rows.height:
+        until = max(until, int((rows["ts_ns"] + rows["dur_ns"]).max()))  # type: ignore[arg-type]
+    if index + 1 < len(steps):
+        following = steps[index + 1].ts_ns
+        if following - step.ts_ns <= _LONGEST_STEP * max(own, until - step.ts_ns):
+            return following - step.ts_ns
+    return until - step.ts_ns
+
+
+def _phase(
+    phase: Phase,
+    batch: int | None,
+    steps: Sequence[ServerStep],
+    rows: Sequence[pl.DataFrame],
+    lengths: Sequence[int],
+) -> ServerPhase:
+    n = len(steps)
+    by_category: Counter[str] = Counter()
+    for frame in rows:
+        totals = frame.group_by(pl.col("category").cast(pl.String)).agg(pl.col("dur_ns").sum())
+        by_category.update(dict(totals.iter_rows()))
+    step_ns = float(np.median(lengths))
+    asked = [step.n_tokens for step in steps if step.n_tokens is not None]
+    tokens = sum(asked) / len(asked) if len(asked) == n else None
+    return ServerPhase(
+        phase=phase,
+        batch=batch,
+        n_steps=n,
+        step_ns=step_ns,
+        busy_ns=sum(union_ns(frame) for frame in rows) / n,
+        kernel_ns=sum(int(frame["dur_ns"].sum()) for frame in rows) / n,
+        n_kernels=sum(frame.height for frame in rows) / n,
+        replayed_ns=sum(int(frame.filter("is_replayed")["dur_ns"].sum()) for frame in rows) / n,
+        by_category_ns={name: ns / n for name, ns in by_category.most_common()},
+        n_tokens=tokens,
+        padding=_padding(steps, batch),
+        tokens_per_s=tokens / step_ns * 1e9 if tokens is not None and step_ns else None,
+    )
+
+
+def _padding(steps: Sequence[ServerStep], batch: int | None) -> float | None:
+    """Share of what is computed that nobody asked for; of tokens or requests, as `batch` counts."""
+    counts_tokens = steps[0].server == "vLLM" or steps[0].phase != "decode"
+    asked = [step.n_tokens if counts_tokens else step.n_requests for step in steps]
+    known = [count for count in asked if count is not None]
+    return 1 - sum(known) / len(known) / batch if batch and len(known) == len(steps) else None

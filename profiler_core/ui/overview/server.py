@@ -1,0 +1,16 @@
+"""The overview's table of an inference server's steps, where a run has such steps."""
+
+from profiler_core.analysis.rows.server import MEANING, TITLE, server_table
+from profiler_core.ui.choice import Choice
+from profiler_core.ui.page import section
+from profiler_core.ui.table import show_table
+
+
+def show_server_steps(choice: Choice) -> None:
+    """Draw it for all chosen runs; nothing where none is a server's."""
+    runs = [run.server_phases for run in choice.comparison.runs]
+    if not any(runs):
+        return
+    arrows = " → ".join(choice.comparison.labels)
+    section(TITLE, f"{arrows}. {MEANING}" if len(runs) > 1 else MEANING)
+    show_table(server_table(runs), named=True, width_px=1240)

@@ -1,0 +1,137 @@
+"""Steps of a server by phase and batch size, on made-up steps with whole numbers."""
+
+from dataclasses import replace
+
+import pytest
+
+from profiler_core.analysis.graph_replays.phases import server_phases
+from profiler_core.analysis.graph_replays.servers import server_of, server_steps
+from profiler_core.analysis.rows.server import server_table
+from profiler_core.model.trace import Trace
+from tests.analysis.graph_replays.test_join import layers
+from tests.builders import a_trace, kernel, launch, op
+
+_MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "server", "phase", "batch", "n_tokens", "n_requests"),
+    [
+        # Forms of vLLM, SGLang and ATOM as TraceLens's sources list them.
+        ("execute_context_2(6144)_generation_3(3)", "vLLM", "mixed", 6147, 6147, 5),
+        ("execute_context_0(0)_generation_64(64)", "vLLM", "decode", 64, 64, 64),
+        (
+            "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_30(sq30sk55086sqsq30sqsk55086)",
+            *("vLLM", "decode", 32, 30, 30),
+        ),
+        ("execute_8_context_0_generation_8", "vLLM", "decode", 8, None, 8),
+        ("step[EXTEND bs=15 toks=15360]", "SGLang", "prefill", 15360, 15360, 15),
+        (
+            "step[EXTEND bs=2 toks=14721 c_sq=14721 c_sqsq=108745533 c_sqsk=108745533 c_sk=14721]",
+            *("SGLang", "prefill", 14721, 14721, 2),
+        ),
+        ("step[DECODE bs=64]", "SGLang", "decode", 64, 64, 64),
+        (
+            "step[DECODE bs=64 g_sq=128 g_sqsq=256 g_sqsk=262144 g_sk=131072]",
+            *("SGLang", "decode", 64, 128, 64),
+        ),
+        (
+            "step[MIXED bs=2 c=1 g=1 c_sq=5 c_sk=8 c_sqsq=25 c_sqsk=40 g_sq=1 g_sk=12]",
+            *("SGLang", "mixed", 6, 6, 2),
+        ),
+        ("decode[bs=117/128 tok=117 d=117]", "ATOM", "decode", 128, 117, 117),
+        ("decode[bs=128 tok=384 p=2 d=126 sqsq=132612]", "ATOM", "mixed", 384, 384, 128),
+        ("prefill[bs=2 tok=14721 ctx=[7803, 6918]]", "ATOM", "prefill", 14721, 14721, 2),
+    ],
+)
+def test_the_forms_of_the_servers(
+    name: str, server: str, phase: str, batch: int, n_tokens: int | None, n_requests: int
+) -> None:
+    trace = a_trace(annotations=[op(0, 10, name)])
+    (step,) = server_steps(trace)
+    assert (step.server, step.phase, step.batch) == (server, phase, batch)
+    assert (step.n_tokens, step.n_requests) == (n_tokens, n_requests)
+    assert server_of(trace) == server
+
+
+def test_other_annotations_are_no_steps_of_a_server() -> None:
+    names = ("ProfilerStep#3", "execute_diffusion_1_256x256", "capture_32_FULL", "step")
+    trace = a_trace(annotations=[op(n, 1, name) for n, name in enumerate(names)])
+    assert server_steps(trace) == []
+    assert server_of(trace) is None
+
+
+def served(steps: list[tuple[str, int, int, bool]], pause_ns: int = 0) -> Trace:
+    """Steps (annotation, length on the host, device time, replayed?), one after the other, ns."""
+    annotations, runtime, device, ts = [], [], [], 0
+    for number, (name, length, busy, is_replayed) in enumerate(steps, start=1):
+        annotations.append(op(ts, length, name))
+        call = "cudaGraphLaunch" if is_replayed else "cudaLaunchKernel"
+        runtime.append(launch(ts + 1, 1, number, name=call))
+        device.append(kernel(ts + 10, busy, number, name="sm90_gemm"))
+        ts += length + pause_ns
+    return a_trace(annotations=annotations, runtime=runtime, device=device)
+
+
+def test_steps_are_told_apart_by_phase_and_batch() -> None:
+    decode, other = "step[DECODE bs=8]", "step[DECODE bs=16]"
+    trace = served(
+        [
+            ("step[EXTEND bs=2 toks=2048]", 30 * _MS, 20 * _MS, False),
+            (decode, 4 * _MS, 3 * _MS, True),
+            (decode, 6 * _MS, 3 * _MS, True),
+            (decode, 5 * _MS, 4 * _MS, False),
+            (other, 9 * _MS, 8 * _MS, True),
+        ]
+    )
+    prefill, small, large = server_phases(trace)
+    assert (prefill.phase, prefill.batch, prefill.n_steps) == ("prefill", 2048, 1)
+    assert (prefill.step_ns, prefill.busy_ns, prefill.host_ns) == (30 * _MS, 20 * _MS, 10 * _MS)
+    assert prefill.tokens_per_s == pytest.approx(2048 / 0.030)
+    assert (small.phase, small.batch, small.n_steps) == ("decode", 8, 3)
+    assert small.step_ns == 5 * _MS  # the median of 4, 6 and 5
+    assert small.kernel_ns == pytest.approx(10 * _MS / 3)
+    assert small.replayed_ns == pytest.approx(2 * _MS)
+    assert small.by_category_ns == {"gemm": pytest.approx(10 * _MS / 3)}
+    assert (large.batch, large.padding) == (16, 0.0)
+
+
+def test_padding_is_what_nobody_asked_for() -> None:
+    name = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_24(sq24sk9sqsq24sqsk9)"
+    (phase,) = server_phases(served([(name, 4 * _MS, 3 * _MS, True)]))
+    assert (phase.batch, phase.n_tokens, phase.padding) == (32, 24, 0.25)
+    # SGLang says the requests; the graph that it replays is captured for the next size.
+    trace = served([("step[DECODE bs=12]", 4 * _MS, 3 * _MS, True)])
+    captured = replace(trace, graph_captures=(layers(1, buckets=(8, 16, 32)),))
+    (phase,) = server_phases(captured)
+    assert (phase.batch, phase.padding) == (16, 0.25)
+
+
+def test_a_pause_between_requests_is_no_part_of_a_step() -> None:
+    steps = [("step[DECODE bs=8]", 4 * _MS, 3 * _MS, True)] * 2
+    (phase,) = server_phases(served(steps, pause_ns=400 * _MS))
+    assert phase.step_ns == 4 * _MS
+
+
+def test_two_runs_are_beside_each_other_batch_by_batch() -> None:
+    before = server_phases(served([("step[DECODE bs=8]", 4 * _MS, 3 * _MS, False)]))
+    after = server_phases(
+        served(
+            [
+                ("step[DECODE bs=8]", 3 * _MS, 2 * _MS, True),
+                ("step[DECODE bs=16]", 5 * _MS, 4 * _MS, True),
+            ]
+        )
+    )
+    table = server_table([before, after])
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+    step, replayed = table.heads.index("Step") - 1, table.heads.index("Replayed") - 1
+    assert rows["decode, 8"][step] == "4.00 ms → 3.00 ms"
+    assert rows["decode, 8"][replayed] == "0 % → 100 %"
+    assert rows["decode, 16"][step] == "– → 5.00 ms"
+
+
+def test_a_trace_of_no_server_has_none() -> None:
+    assert server_phases(a_trace(device=[kernel(0, 5)])) == ()
+    table = server_table([(), ()])
+    assert table.rows == ()
