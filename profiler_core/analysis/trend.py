@@ -20,6 +20,7 @@ from profiler_core.analysis.noise import MIN_ROUNDS
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.step_time import step_time_between
 from profiler_core.model.history import METRICS, RecordedRun
+from profiler_core.model.run import RunRecord
 
 # The middle 90 % of a run's rounds: what it wandered by while nothing was changed.
 _BAND_PERCENTILES = (5.0, 95.0)
@@ -65,11 +66,11 @@ class Change:
 class TrendPoint:
     """One run on a line. low and high: 90 % of its rounds; None without enough rounds."""
 
-    run: RecordedRun
+    run: RecordedRun  # without its rounds, options and environment, which are most of it
     value: float
     low: float | None
     high: float | None
-    before: RecordedRun | None  # the point before it on the line
+    before_id: str | None  # of the run before it on the line
     ratio: float | None  # value over the value before
     is_beyond_noise: bool | None  # more than two recordings of one code differ by; None: not asked
     changes: tuple[Change, ...]
@@ -144,7 +145,7 @@ def _chart(
         for variant_runs in by_variant.values()
     ]
     if metric == "step_time_ns":
-        lines = _judged(lines)
+        lines = _judged(lines, {run.run_id: run for run in (*members, *before.values())})
     lines.sort(key=lambda line: (not line.is_baseline, line.variant))
     # The question's facts; those that only one variant has are in its name.
     last = members[-1].as_record()
@@ -172,18 +173,20 @@ def _points(
         last_value = getattr(last.metrics, metric) if last is not None else None
         ratio = value / last_value if last_value else None
         changes = changes_between(last, run) if last is not None else ()
-        points.append(TrendPoint(run, value, low, high, last, ratio, None, changes))
+        slim = replace(run, rounds=(), spec={}, environment={})
+        before_id = last.run_id if last is not None else None
+        points.append(TrendPoint(slim, value, low, high, before_id, ratio, None, changes))
     return tuple(points)
 
 
-def _judged(lines: list[TrendLine]) -> list[TrendLine]:
+def _judged(lines: list[TrendLine], by_id: Mapping[str, RecordedRun]) -> list[TrendLine]:
     """The lines with the largest moves of the chart held against the noise: each costs 3 ms."""
     points = [point for line in lines for point in line.points if point.ratio]
     points.sort(key=lambda point: abs(math.log(point.ratio or 1.0)), reverse=True)
     beyond = {
-        point.run.run_id: is_beyond_noise(point.before, point.run)
+        point.run.run_id: is_beyond_noise(by_id[point.before_id], by_id[point.run.run_id])
         for point in points[:MOST_JUDGED]
-        if point.before is not None
+        if point.before_id is not None
     }
     return [
         replace(
@@ -215,7 +218,7 @@ def changes_between(before: RecordedRun, after: RecordedRun) -> tuple[Change, ..
     """What is not as it was around two runs, in the order of `_ENVIRONMENT`, the clock last."""
     changes = [
         Change(_ENVIRONMENT[d.key], _text(d.baseline), _text(d.candidate))
-        for d in differences(before.as_record(), after.as_record())
+        for d in differences(_with_told(before), _with_told(after))
         if d.key in _ENVIRONMENT
     ]
     changes.sort(key=lambda change: list(_ENVIRONMENT.values()).index(change.what))
@@ -223,6 +226,12 @@ def changes_between(before: RecordedRun, after: RecordedRun) -> tuple[Change, ..
     if clock_before and clock_after and abs(clock_after / clock_before - 1) > _CLOCK_TOLERANCE:
         changes.append(Change("clock (MHz)", f"{clock_before:.0f}", f"{clock_after:.0f}"))
     return tuple(changes)
+
+
+def _with_told(run: RecordedRun) -> RunRecord:
+    """Its record with what is said of its environment alone: the rest is ten times as much."""
+    told = {key: value for key, value in run.environment.items() if key in _ENVIRONMENT}
+    return replace(run, environment=told).as_record()
 
 
 def question_of(run: RecordedRun) -> str:

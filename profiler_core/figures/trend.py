@@ -248,7 +248,7 @@ def _draw_line(
             ],
             "line": {"width": 1.5, "color": palette.surface},
         },
-        customdata=[[p.run.run_id] for p in line.points],
+        customdata=[p.run.run_id for p in line.points],
         hovertext=[_hover(line, p, metric) for p in line.points],
         hoverinfo="text",
         selected={"marker": {"opacity": 1}},

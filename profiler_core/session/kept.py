@@ -99,7 +99,7 @@ def _keep(asked: Asked, answer: Made, kind: type[T]) -> T | Made:
     try:
         data = packed(answer)
         write(path, data)
-        _drop_oldest(path.parent)
+        drop_oldest(path.parent, _MOST_FILES)
     except (OSError, msgspec.MsgspecError, ArithmeticError, TypeError, ValueError) as error:
         _log.info("%s of %s is not kept: %s", asked[2], asked[0], error)
         return answer
@@ -156,9 +156,10 @@ def _checksum(content: bytes) -> bytes:
     return zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "big")
 
 
-def _drop_oldest(folder: Path) -> None:
+def drop_oldest(folder: Path, most_files: int) -> None:
+    """Leave the newest of what was kept in a folder."""
     files = sorted(folder.glob("*.msgpack"), key=lambda file: file.stat().st_mtime)
-    for file in files[:-_MOST_FILES]:
+    for file in files[:-most_files]:
         file.unlink(missing_ok=True)
 
 

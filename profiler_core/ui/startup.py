@@ -79,7 +79,7 @@ def get_ready() -> None:
         # inspect looks at the files of all modules for that, once.
         inspect.stack(context=1)
         load_templates("page/")
-        new_figure(LIGHT).add_bar(x=[0], y=[0]).to_json()
+        new_figure(LIGHT).add_bar(x=[0], y=[0]).add_scatter(x=[0], y=[0]).to_json()
         code_version()
         file_kinds()
         catalogue.refresh(everything=True)  # decodes the records that are new

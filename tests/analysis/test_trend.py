@@ -64,7 +64,7 @@ def test_runs_of_one_variant_are_one_line_in_the_order_of_time():
     runs = [recorded(n=n) for n in (2, 0, 1)]
     line = only_line(runs)
     assert [p.run.capture_id for p in line.points] == ["bert-0", "bert-1", "bert-2"]
-    assert [p.before.capture_id if p.before else None for p in line.points] == [
+    assert [(p.before_id or "").partition(".")[0] or None for p in line.points] == [
         *(None, "bert-0", "bert-1")
     ]
 
@@ -167,7 +167,7 @@ def test_a_point_is_held_against_the_run_before_it_that_is_not_drawn():
     slower = replace(between, metrics=HeadlineMetrics(step_time_ns=1e6))
     (chart,) = trend([drawn, last], "step_time_ns", {last.run_id: slower}).charts
     point = chart.lines[0].points[-1]
-    assert point.before == slower
+    assert point.before_id == slower.run_id
     assert point.ratio == last.metrics.step_time_ns / 1e6
 
 

@@ -23,7 +23,7 @@ def test_each_run_is_a_point_that_knows_its_run(order):
     runs = [recorded(variant=v, n=n) for n in range(3) for v in ("eager", "default")]
     chart = chart_of(runs)
     figure = trend_figure(chart, "step_time_ns", LIGHT, order=order)
-    drawn = {point[0] for line in lines_of(figure) for point in line.customdata}
+    drawn = {run_id for line in lines_of(figure) for run_id in line.customdata}
     assert drawn == {run.run_id for run in runs}
     assert [name for name, _ in trend_legend(chart, LIGHT)] == ["eager", "default"]
 

@@ -36,6 +36,7 @@ from profiler_core.store.history.integrity import (
     check_directory,
     notice,
 )
+from profiler_core.store.history.kept_trends import lasting
 from profiler_core.store.history.marks import (
     baseline,
     baselines,
@@ -54,6 +55,7 @@ from profiler_core.store.history.query import (
     n_runs,
     run,
     runs,
+    runs_of,
     version,
 )
 from profiler_core.store.history.receiving import receive
@@ -170,6 +172,7 @@ __all__ = [
     "entries",
     "has_files",
     "in_trash",
+    "lasting",
     "later_runs",
     "n_runs",
     "name_of",
@@ -197,6 +200,7 @@ __all__ = [
     "run",
     "run_ids_of",
     "runs",
+    "runs_of",
     "set_baseline",
     "sign_off",
     "tag",

@@ -18,8 +18,8 @@ _AT_ONCE = 500
 def lines_of(run: RecordedRun) -> Mapping[str, object]:
     """The columns of a run; runs without a workload are on no line."""
     return {
-        "question": _digest(question_of(run)) if run.workload else "",
-        "line": _digest(variant_of(run)),
+        "question": digest(question_of(run)) if run.workload else "",
+        "line": digest(variant_of(run)),
         "lines_version": LINES_VERSION,
     }
 
@@ -40,5 +40,6 @@ def fill_lines() -> None:
                 )
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """A short name of a text, the same everywhere."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()

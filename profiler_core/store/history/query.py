@@ -160,7 +160,7 @@ def known_artifacts() -> frozenset[str]:
         return frozenset(str(name) for name in connection.scalars(query))
 
 
-def choices() -> Mapping[str, tuple[str, ...]]:
+def choices() -> dict[str, tuple[str, ...]]:
     """Filter -> the values that occur, for the lists of a page; "" is left out."""
     with reading() as connection:
         values = {
@@ -177,9 +177,12 @@ def version() -> tuple[object, ...]:
 
     Read from an index, so that what was asked before need not be asked again.
     """
-    deeds = select(func.max(audit.c.entry_id)).where(audit.c.action.in_(_DEEDS))
+    latest = select(func.max(audit.c.entry_id)).where(audit.c.action.in_(_DEEDS))
+    # After a restored backup the same number comes again, with another deed.
+    deed = select(audit.c.entry_id, audit.c.at, audit.c.person, audit.c.subject)
     with reading() as connection:
-        return (where(), connection.execute(deeds).scalar())
+        row = connection.execute(deed.where(audit.c.entry_id == latest.scalar_subquery())).first()
+    return (where(), *(row or ()))
 
 
 def n_runs() -> int:

@@ -8,7 +8,7 @@ from sqlalchemy import Select, and_, case, func, or_, select
 
 from profiler_core.model.history import METRICS, Baseline, RecordedRun
 from profiler_core.store.history.database import reading, where
-from profiler_core.store.history.lines import fill_lines
+from profiler_core.store.history.lines import digest, fill_lines
 from profiler_core.store.history.query import NOT_DELETED, RunFilter, filtered, runs_of
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.tables import tags
@@ -38,12 +38,12 @@ class Charts:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The points of one chart. `version` differs where the chart may look otherwise."""
+    """The points of one chart. `version` is another one where the chart may look otherwise."""
 
     run_ids: tuple[str, ...]  # oldest first
     before: Mapping[str, str]  # run_id -> that of the run before it on its line, drawn or not
     n_runs: int
-    version: tuple[object, ...]
+    version: str
 
     def runs(self) -> tuple[tuple[RecordedRun, ...], Mapping[str, RecordedRun]]:
         """The runs themselves, and by run_id the run before each."""
@@ -130,12 +130,12 @@ def drawn(run_filter: RunFilter, metric: str, question: str, *, also: str | None
         tagged = connection.execute(
             select(tags.c.run_id, tags.c.tag).where(tags.c.run_id.in_([row.run_id for row in rows]))
         ).all()
-    version = (where(), metric, *(tuple(row) for row in rows), *(tuple(row) for row in tagged))
+    rests_on = (where(), metric, *map(tuple, rows), *map(tuple, tagged))
     return Drawn(
         tuple(row.run_id for row in rows),
         {row.run_id: row.before_id for row in rows if row.before_id is not None},
         sum({row.line: row.n_line for row in rows}.values()),
-        version,
+        digest(repr(rests_on)),
     )
 
 

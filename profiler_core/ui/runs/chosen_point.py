@@ -25,13 +25,17 @@ CHOSEN = "point"  # of the address
 def show_chosen_point(point: TrendPoint, metric: str) -> None:
     """Facts and ways on, below its chart."""
     run = point.run
+    sides = {side.run_id: side for side in history.runs_of([run.run_id, point.before_id or ""])}
+    before = sides.get(point.before_id or "")
     with st.container(border=True, key="fs_point"):
-        st.html(_facts(point, metric))
+        is_beyond = point.is_beyond_noise
+        if is_beyond is None and metric == "step_time_ns" and before and run.run_id in sides:
+            is_beyond = is_beyond_noise(before, sides[run.run_id])
+        st.html(_facts(point, metric, is_beyond=is_beyond))
         with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
             if history.has_files(run):
                 page_link("overview", "Open this run", query_of(_with_baseline(run)))
                 token = signed(EXPORT, run.run_id)
-                before = point.before
                 if before is not None and history.has_files(before):
                     keys = (key_of_recorded(before), key_of_recorded(run))
                     page_link("overview", "Compare with the run before", query_of(keys))
@@ -43,14 +47,11 @@ def show_chosen_point(point: TrendPoint, metric: str) -> None:
             offer_baseline({run.key: run.variant or run.name})
 
 
-def _facts(point: TrendPoint, metric: str) -> str:
+def _facts(point: TrendPoint, metric: str, *, is_beyond: bool | None) -> str:
     run = point.run
     facts = [f"<b>{escape(run.variant or run.name)}</b>", format_metric(metric, point.value)]
     if point.ratio is not None:
         change = f"{format_change(point.ratio)} against the run before"
-        is_beyond = point.is_beyond_noise
-        if is_beyond is None and metric == "step_time_ns" and point.before is not None:
-            is_beyond = is_beyond_noise(point.before, run)
         if is_beyond is not None:
             change += ", beyond the noise" if is_beyond else ", within the noise"
         facts.append(change)

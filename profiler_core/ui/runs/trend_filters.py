@@ -57,7 +57,10 @@ def choose_metric() -> tuple[str, Order, str]:
 
 def choose_filters() -> history.RunFilter:
     """Draw the filters; one with a single value to choose is left out, it would do nothing."""
-    choices = SHARED.get(("choices", *history.version()), history.choices)
+    asked = ("choices", *history.version())
+    choices = SHARED.get(
+        asked, lambda: history.lasting(asked, dict[str, tuple[str, ...]], history.choices)
+    )
     chosen: dict[str, tuple[str, ...]] = {}
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="fs_filters"):
         for name, label in _LABELS.items():

@@ -37,7 +37,10 @@ def show_trends() -> None:
     metric, order, since = choose_metric()
     filters = replace(filters, since=since)
     asked = ("charts", *now, filters, metric)
-    charts = SHARED.get(asked, lambda: history.charts(filters, metric))
+    charts = SHARED.get(
+        asked,
+        lambda: history.lasting(asked, history.Charts, lambda: history.charts(filters, metric)),
+    )
     if not charts.questions:
         st.html("<p class=fs-note>No finished run fits these filters and has this number.</p>")
     below = st.container()
@@ -62,8 +65,19 @@ def _show_chart(
     """Draw one; True: not every run of it is a point."""
     chosen = st.query_params.get(CHOSEN)
     asked = ("points", *now, filters, metric, question, chosen)
-    points = SHARED.get(asked, lambda: history.drawn(filters, metric, question, also=chosen))
-    chart = SHARED.get(("trend", *points.version), lambda: _chart(points, metric))
+    points = SHARED.get(
+        asked,
+        lambda: history.lasting(
+            asked,
+            history.Drawn,
+            lambda: history.drawn(filters, metric, question, also=chosen),
+        ),
+    )
+    of_points = ("trend", points.version)
+    chart = SHARED.get(
+        of_points,
+        lambda: history.lasting(of_points, TrendChart, lambda: _chart(points, metric)),
+    )
     if chart is None:  # deleted since
         return False
     facts = " · ".join(escape(fact) for fact in chart.facts)
@@ -73,7 +87,7 @@ def _show_chart(
     key = f"fs_trend_{number}"
     st.plotly_chart(
         SHARED.get(
-            ("trend figure", *points.version, str(palette), order, chosen),
+            ("trend figure", points.version, str(palette), order, chosen),
             lambda: trend_figure(chart, metric, palette, order=order, chosen=chosen),
         ),
         theme=None,
@@ -126,8 +140,9 @@ def _show_table(question: str, filters: history.RunFilter, metric: str, n_runs: 
 def _from_chart(key: str) -> None:
     points: list[Any] = st.session_state[key]["selection"]["points"]
     data = points[0].get("customdata") if points else None
-    if isinstance(data, list | tuple) and data:
-        st.query_params[CHOSEN] = str(data[0])
+    run_id = data[0] if isinstance(data, list | tuple) and data else data
+    if run_id:
+        st.query_params[CHOSEN] = str(run_id)
 
 
 def _point(chart: TrendChart, run_id: str | None) -> TrendPoint | None:
