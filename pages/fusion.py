@@ -7,7 +7,6 @@ from profiler_core.ui.charts import let_browser_draw
 from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.fusion.coverage import show_coverage, show_left
 from profiler_core.ui.fusion.data import all_fused
-from profiler_core.ui.fusion.detail import show_group
 from profiler_core.ui.fusion.filters import PROGRAM, choose_filters, choose_order, filtered
 from profiler_core.ui.fusion.map import choose_candidates, show_map
 from profiler_core.ui.fusion.table import choose_listed, offer_events, show_table
@@ -24,7 +23,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=130,
     needs="traces",
-    parameters=("of", "group", "beside", "order", "find", "change", "kernels", "module"),
+    parameters=("of", "beside", "order", "find", "change", "kernels", "module"),
     asks="explanation",
 )
 
@@ -51,10 +50,8 @@ with page(SPEC):
     choose_listed(fused_pairs, listed)
     if shown[listed]:
         measured = fused_pairs[listed].measured
-        opened = show_table(fused_pairs[listed], shown[listed], listed, measured)
+        show_table(fused_pairs[listed], shown[listed], listed, measured)
         offer_events(fused_pairs[listed])
-        if opened is not None:
-            show_group(fused_pairs[listed], opened, measured)
     else:
         st.html("<p class=fs-note>No group is left by these filters.</p>")
     show_over_ranks(fused_pairs[listed])

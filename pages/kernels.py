@@ -1,13 +1,14 @@
 """Page: which kernels took the time, in the baseline and in the candidates."""
 
+from profiler_core.analysis.item import kernel_item
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.cut_traces import show_cut_traces
+from profiler_core.ui.dossier.address import open_item, picking_key
 from profiler_core.ui.kernels.data import kernels_of
-from profiler_core.ui.kernels.detail import show_kernel
 from profiler_core.ui.kernels.filter import choose_kernels
-from profiler_core.ui.kernels.table import choose_kernel, offer_csv
+from profiler_core.ui.kernels.table import offer_csv, show_kernels
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.over_ranks import show_over_ranks
 from profiler_core.ui.page import loading, page
@@ -21,7 +22,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=120,
     needs="traces",
-    parameters=("q", "kind", "kernel"),
+    parameters=("q", "kind"),
     asks="numbers",
 )
 
@@ -36,13 +37,12 @@ with page(SPEC):
     rows = choose_kernels(longest.rows)
     show_figure(
         kernel_bars(longest.labels, rows, colors()),
-        key="kernel_bars",
-        alt="Time a step of the longest kernels in each run; the table below has the numbers.",
+        key=picking_key("kernel_bars"),
+        alt="Time per step of the longest kernels in each run; the table below has the numbers.",
+        on_pick=lambda name: open_item(kernel_item(name)),
     )
-    selected = choose_kernel(longest.labels, rows, measured)
+    show_kernels(longest.labels, rows, measured)
     offer_csv(longest.labels, rows, measured)
-    if selected is not None:
-        show_kernel(choice, longest.shown, selected, measured)
     if choice.candidates:
         show_over_ranks(choice.comparison.pairs[0])
     show_notes(

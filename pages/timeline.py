@@ -16,6 +16,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=110,
     needs="traces",
+    draws_dossier=True,
     parameters=("step", "window", "span", "event"),
 )
 

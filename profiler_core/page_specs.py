@@ -29,6 +29,7 @@ class PageSpec:
     needs: Literal["nothing", "runs", "traces", "sweeps"]  # before it has anything to show
     parameters: tuple[str, ...] = ()  # of its address, beside those of the runs
     writes_headline: bool = False  # itself, a verdict say, in place of title and question
+    draws_dossier: bool = False  # itself, of what it has selected, in place of the common panel
     draws_figures: bool = False  # of Plotly, wherever there is something to show
     # Of its runs, before it draws anything: computed while the browser starts (`ui/ahead.py`).
     asks: Literal["", "numbers", "explanation"] = ""

@@ -36,6 +36,11 @@ class Item:
         return f"{self.kind}:{self.key}"
 
     @property
+    def is_of_run(self) -> bool:
+        """Does its key count runs, so that it means something else beside other runs?"""
+        return self.kind in ("group", "break", "event")
+
+    @property
     def numbers(self) -> tuple[int, int] | None:
         """(run, place) of a group or a break; None: the key is no such pair."""
         run, dot, number = self.key.partition(".")

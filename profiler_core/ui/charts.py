@@ -1,8 +1,9 @@
 """Plotly figures on a page: our colours, no mode bar, a sentence for those who cannot see them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
+from typing import Any
 
 # Whole before a page draws: a figure asks any pandas among the modules for its Series, also one
 # that the thread of ui/startup.py is importing at that moment.
@@ -15,9 +16,33 @@ _MOMENT_S = 0.3
 _HAS_DRAWN = "fs_has_drawn"
 
 
-def show_figure(figure: Figure, *, key: str, alt: str) -> None:
-    """Draw a figure as wide as its place; `alt` says what it shows."""
-    st.plotly_chart(figure, theme=None, config=CONFIG, key=key, alt=alt)
+def show_figure(
+    figure: Figure, *, key: str, alt: str, on_pick: Callable[[str], None] | None = None
+) -> None:
+    """Draw a figure as wide as its place.
+
+    Args:
+        figure: its points have what `on_pick` is told as their custom data.
+        key: of the element.
+        alt: what it shows, for whoever does not see it.
+        on_pick: told what was clicked.
+    """
+    if on_pick is None:
+        st.plotly_chart(figure, theme=None, config=CONFIG, key=key, alt=alt)
+        return
+    figure.update_traces(unselected={"marker": {"opacity": 1}})
+    st.plotly_chart(
+        figure, theme=None, config=CONFIG, key=key, alt=alt, selection_mode="points",
+        on_select=lambda: _tell(key, on_pick),
+    )  # fmt: skip
+
+
+def _tell(key: str, on_pick: Callable[[str], None]) -> None:
+    points = st.session_state[key]["selection"]["points"]
+    data: Any = points[0].get("customdata") if points else None
+    picked = data[0] if isinstance(data, list | tuple) and data else data
+    if isinstance(picked, str):
+        on_pick(picked)
 
 
 def let_browser_draw() -> None:

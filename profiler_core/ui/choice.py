@@ -12,6 +12,8 @@ from functools import cached_property
 
 import streamlit as st
 
+from profiler_core.analysis.item import read_item
+from profiler_core.page_specs import ITEM_PARAMETER
 from profiler_core.session.comparison import Comparison
 from profiler_core.store import catalogue, library, server_path
 from profiler_core.store.library import Entry, labels_of
@@ -94,6 +96,9 @@ def entry_of(key: str) -> Entry:
 def write_url(keys: Keys) -> None:
     """Put the choice into the address; other parameters of the page stay."""
     if keys_in_url() != keys:
+        item = read_item(st.query_params.get(ITEM_PARAMETER, ""))
+        if item is not None and item.is_of_run:
+            del st.query_params[ITEM_PARAMETER]  # of the runs that were chosen before
         st.query_params.update(query_of(keys))  # at once: each change is a step of the back button
         if len(keys) < 2 and _CANDIDATE in st.query_params:
             del st.query_params[_CANDIDATE]

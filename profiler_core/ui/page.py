@@ -41,7 +41,7 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
         st.html("<p class=fs-note>Only an admin of this server sees this page.</p>")
         st.stop()
     with counted_page_run(spec.title) as run, _problems_as_card(spec, run), one_look():
-        if not spec.has_dossier:
+        if not spec.has_dossier or spec.draws_dossier:
             yield
             return
         try:

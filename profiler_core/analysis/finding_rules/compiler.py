@@ -3,10 +3,13 @@
 import re
 from collections.abc import Sequence
 
+from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compilation.graph_break_cost import BreakCost
 from profiler_core.analysis.compilation.recompiles import RecompileReport
-from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule, kernel_items
 from profiler_core.analysis.finding_rules.op_work import op_work
+from profiler_core.analysis.item import Item, break_item
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.model.compilation import Frame
 from profiler_core.units import format_duration
@@ -64,7 +67,13 @@ def graph_breaks(facts: Facts) -> Finding | None:
         page="compilation",
         at_stake_ns=cost,
         locations=tuple(dict.fromkeys(each.place for each in report.breaks)),
+        items=_break_items(facts, report),
     )
+
+
+def _break_items(facts: Facts, report: CompilationReport) -> tuple[Item, ...]:
+    places = {id(event): place for place, event in enumerate(report.log.graph_breaks)}
+    return tuple(break_item(facts.place, places[id(each.event)]) for each in report.breaks)
 
 
 def _break_cost(cost: BreakCost | None) -> tuple[float | None, str]:
@@ -184,6 +193,8 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
         advice="Use fused=True in the optimizer, or compile its step.",
         page="fusion",
         at_stake_ns=stake,
+        items=kernel_items(kernel.name for kernel in kernels),
+        filters=(("kernels", CATEGORIES["optimizer"]),),
     )
 
 

@@ -1,6 +1,13 @@
 """Matrix products in 32 bits that could run in 16."""
 
-from profiler_core.analysis.finding_rules.facts import PRODUCT_CATEGORIES, Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.facts import (
+    PRODUCT_CATEGORIES,
+    Facts,
+    Finding,
+    Rule,
+    kernel_items,
+    kind_filter,
+)
 from profiler_core.analysis.finding_rules.products import HALF_NAME, roofline
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
@@ -36,6 +43,8 @@ def half_precision(facts: Facts) -> Finding | None:
         at_stake_ns=stake,
         at_most=True,
         draws_on="products",
+        items=kernel_items(kernel.name for kernel in wide),
+        filters=kind_filter(kernel.category for kernel in wide),
     )
 
 

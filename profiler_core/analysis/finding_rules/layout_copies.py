@@ -2,7 +2,13 @@
 
 import re
 
-from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.facts import (
+    Facts,
+    Finding,
+    Rule,
+    kernel_items,
+    kind_filter,
+)
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
@@ -27,6 +33,8 @@ def layout_copies(facts: Facts) -> Finding | None:
         advice="Keep model and inputs in memory_format=torch.channels_last.",
         page="kernels",
         at_stake_ns=time,
+        items=kernel_items(kernel.name for kernel in kernels),
+        filters=kind_filter(kernel.category for kernel in kernels),
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule, kernel_items
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import peak_in_use, plain_fp32, roofline
 from profiler_core.analysis.what_if.change import Change
@@ -52,6 +52,7 @@ def max_autotune(facts: Facts) -> Finding | None:
         at_stake_ns=stake,
         at_most=True,
         draws_on="products",
+        items=kernel_items(kernel.name for kernel in facts.kernels("gemm", "conv")),
     )
 
 

@@ -19,6 +19,7 @@ def memory_roof(facts: Facts) -> Finding | None:
     time = sum(group.candidate_step_ns for group in at_roof)
     if time < 0.1 * facts.step_ns:
         return None
+    groups, own = facts.ledger.groups, {id(group) for group in at_roof}
     best = max(at_roof, key=lambda group: group.candidate.time_ns)
     fastest = bandwidth(best.candidate, best.n_steps[1], facts.peaks)
     speed = fastest.bytes_per_s if fastest else 0.0
@@ -33,6 +34,12 @@ def memory_roof(facts: Facts) -> Finding | None:
         advice="Nothing to gain from other kernels here; only smaller types or more fusion help.",
         page="fusion",
         weight="note",
+        items=facts.group_items(
+            sorted(
+                (n for n, group in enumerate(groups) if id(group) in own),
+                key=lambda n: -groups[n].candidate.time_ns,
+            )
+        ),
     )
 
 

@@ -2,7 +2,13 @@
 
 from math import prod
 
-from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.facts import (
+    Facts,
+    Finding,
+    Rule,
+    kernel_items,
+    kind_filter,
+)
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import roofline
 from profiler_core.analysis.what_if.change import Change
@@ -40,6 +46,8 @@ def odd_shapes(facts: Facts) -> Finding | None:
         page="kernels",
         at_stake_ns=stake,
         at_most=bound,
+        items=kernel_items(op.kernel for op in sorted(odd, key=lambda op: -op.time_ns)),
+        filters=kind_filter(("gemm",)),
     )
 
 

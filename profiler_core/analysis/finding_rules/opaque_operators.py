@@ -2,6 +2,7 @@
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.op_work import op_work
+from profiler_core.analysis.item import operator_item
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
@@ -30,6 +31,11 @@ def opaque_operators(facts: Facts) -> Finding | None:
         page="fusion",
         at_stake_ns=time,
         at_most=True,
+        items=tuple(
+            dict.fromkeys(
+                operator_item(op.name) for op in sorted(calls, key=lambda op: -op.time_ns)
+            )
+        ),
     )
 
 

@@ -145,6 +145,10 @@ def _finding(
         advice=advice,
         page="fusion",
         at_stake_ns=lost,
+        items=facts.group_items(
+            number for line in lines for number in (line.slowest, *line.numbers)
+        ),
+        filters=(("change", "time lost"),),
     )
 
 

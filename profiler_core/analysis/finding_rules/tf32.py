@@ -3,7 +3,14 @@
 import re
 
 from profiler_core.analysis.device_peaks import DevicePeaks
-from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.facts import (
+    LEAST_SHARE,
+    Facts,
+    Finding,
+    Rule,
+    kernel_items,
+    kind_filter,
+)
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import plain_fp32, roofline
 from profiler_core.analysis.kernels import KernelTotal
@@ -58,6 +65,8 @@ def tf32_off(facts: Facts) -> Finding | None:
         at_stake_ns=stake,
         at_most=True,
         draws_on="products",
+        items=kernel_items(kernel.name for kernel in kernels),
+        filters=kind_filter(kernel.category for kernel in kernels),
     )
 
 

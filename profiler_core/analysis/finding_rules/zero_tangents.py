@@ -15,7 +15,8 @@ def zero_tangents(facts: Facts) -> Finding | None:
     """A compiled backward wants a gradient for each output: for an unused one it gets zeros."""
     if facts.ledger is None or not facts.on_gpu or not facts.is_compiled:
         return None
-    groups = [group for group in facts.ledger.groups if _only_fills(group)]
+    numbers = [n for n, group in enumerate(facts.ledger.groups) if _only_fills(group)]
+    groups = [facts.ledger.groups[n] for n in numbers]
     time = facts.pace * sum(group.candidate_step_ns for group in groups)
     if time < _LEAST * facts.step_ns:
         return None
@@ -30,6 +31,8 @@ def zero_tangents(facts: Facts) -> Finding | None:
         "(hidden states, caches, attention weights: use_cache=False).",
         page="fusion",
         at_stake_ns=time,
+        items=facts.group_items(numbers),
+        filters=(("change", "time lost"),),
     )
 
 

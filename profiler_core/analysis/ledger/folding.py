@@ -103,6 +103,14 @@ class FoldedGroup:
                 parts.append(f"{own} of {n}")
         return f"in {' and '.join(dict.fromkeys(parts))} steps" if parts else None
 
+    @property
+    def slowest(self) -> int:
+        """The place in the ledger of the one that takes most on either side."""
+        most = max(
+            self.groups, key=lambda group: max(group.baseline_step_ns, group.candidate_step_ns)
+        )
+        return self.numbers[self.groups.index(most)]
+
     @cached_property
     def baseline_ns(self) -> float:
         """Time of the baseline's side per step."""

@@ -1,21 +1,24 @@
 """Skipped frames and graph breaks, most expensive first, each with the line that caused it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
 from profiler_core.analysis.compilation.report import BreakReport, SkipReport, place_text
 from profiler_core.analysis.compilation.skipped_frames import LostGain
+from profiler_core.analysis.item import break_item
+from profiler_core.analysis.rows.table import Cell, Table
 from profiler_core.markup import Markup, render
-from profiler_core.model.compilation import Frame, FrameSkip, GraphBreak, LimitHit
+from profiler_core.model.compilation import Frame, FrameSkip, LimitHit
 from profiler_core.session.run import Run
 from profiler_core.ui.compilation.data import Compiled
-from profiler_core.ui.links import plain_label
 from profiler_core.ui.page import section
+from profiler_core.ui.table import show_table
 from profiler_core.units import format_count, format_duration
 
 _CONTEXT = 4  # lines shown each way; the capture keeps eight
 _MOST = 40
+_TOLD = "fs-detail fs-told"
 
 
 def show_eager(compiled: Compiled) -> None:
@@ -36,19 +39,34 @@ def show_eager(compiled: Compiled) -> None:
 
 
 def show_breaks(compiled: Compiled) -> None:
-    """The breaks as a list; each opens up into its code, its reason and what to change."""
+    """The breaks as a list; each opens a dossier with its code, its reason and what to change."""
     report = compiled.report
     if not report.breaks:
         return
-    total = report.break_cost.cost_ns if report.break_cost else 0.0
     section(
-        "Graph breaks", "Where compiled code ends and plain Python continues, most expensive first."
+        "Graph breaks",
+        "Where compiled code ends and plain Python continues, most expensive first. A click on one "
+        "shows its code, why it breaks and what to change.",
     )
-    for number, report_of_break in enumerate(report.breaks[:_MOST]):
-        _break(compiled.run, report_of_break, total, expanded=number == 0)
+    places = {id(event): place for place, event in enumerate(report.log.graph_breaks)}
+    rows = [
+        _row(compiled.number, places[id(broken.event)], broken) for broken in report.breaks[:_MOST]
+    ]
+    show_table(Table(("cause", "line", "cost per step", "met"), tuple(rows)), _TOLD)
     n_more = len(report.breaks) - _MOST
     if n_more > 0:
         st.html(f"<p class=fs-note>… and {n_more} more, see <b>logs --json</b>.</p>")
+
+
+def _row(run: int, place: int, broken: BreakReport) -> tuple[Cell, ...]:
+    frame = broken.place
+    cost = "–" if broken.cost_ns is None else format_duration(broken.cost_ns)
+    return (
+        Cell(broken.cause.label, item=break_item(run, place)),
+        Cell(place_text(frame.file, frame.line), below=(frame.code,), is_code_below=True),
+        Cell(cost),
+        Cell(_times(broken.event.n)),
+    )
 
 
 def code_html(frame: Frame, lines: Mapping[int, str]) -> Markup:
@@ -81,35 +99,15 @@ def _limit(hit: LimitHit) -> None:
         st.html(render("page/limit.html", hit=hit, place=place_text(hit.file, hit.line)))
 
 
-def _break(run: Run, report: BreakReport, total_ns: float, *, expanded: bool) -> None:
-    event, frame = report.event, report.place
-    if report.cost_ns is not None and total_ns:
-        price = f"{format_duration(report.cost_ns)} per step"
-    elif report.cost_ns is not None:
-        price = "no cost"
-    else:
-        price = f"met {_times(event.n)}"
-    place = plain_label(place_text(frame.file, frame.line))
-    with st.expander(f"{plain_label(report.cause.label)} · {place} · {price}", expanded=expanded):
-        ids = f" in {', '.join(event.compile_ids[:8])}" if event.compile_ids else ""
-        met = f"Met {_times(event.n)} while compiling{ids}."
-        if (frame.file, frame.line) != (event.file, event.line):
-            met += f" Dynamo names {place_text(event.file, event.line)}."
-        cause = report.cause
-        _show(run, cause.what, cause.change, frame, event, report.url, met=met, hints=event.hints)
-
-
 def _show(
     run: Run,
     what: str,
     change: str,
     place: Frame | None,
-    event: GraphBreak | FrameSkip,
+    event: FrameSkip,
     url: str,
     *,
-    title: str = "",
-    met: str = "",
-    hints: Sequence[str] = (),
+    title: str,
 ) -> None:
     """What gave up, what to change, the code, and what PyTorch says."""
     lines = _around(place, run.kept_sources.get(place.file, {})) if place else []
@@ -118,7 +116,7 @@ def _show(
         render(
             "page/break.html",
             title=title, what=what, change=change, place=place, location=location, lines=lines,
-            reason=event.reason, url=url, gb_id=event.gb_id, met=met, hints=hints,
+            reason=event.reason, url=url, gb_id=event.gb_id,
         )
     )  # fmt: skip
 

@@ -1,11 +1,11 @@
 """The code that Inductor generated for a kernel, with the part of the graph it was made from."""
 
-import re
 from dataclasses import dataclass
 from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.dossier.generated import readable, whole_source
 from profiler_core.model.inductor import CompiledGraph, GraphNode, InductorLog
 from profiler_core.ui.address import in_address
 from profiler_core.ui.compilation.data import Compiled
@@ -13,10 +13,6 @@ from profiler_core.ui.page import section
 
 _HEIGHT_PX = 520
 _MOST = 400  # kernels in the list
-_QUOTED = re.compile(
-    r"^\w+ = async_compile\.(?P<how>\w+)\(.*?r?'''(?P<code>.*?)(?:'''|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
 
 
 @dataclass(frozen=True)
@@ -68,30 +64,10 @@ def show_code(compiled: Compiled) -> None:
 def all_kernels(log: InductorLog) -> list[Kernel]:
     """Every generated kernel, in the order of the log."""
     return [
-        Kernel(graph, name, _whole(graph, name, kernel.source))
+        Kernel(graph, name, whole_source(graph, name, kernel.source))
         for graph in log.graphs
         for name, kernel in graph.kernels.items()
     ]
-
-
-def readable(source: str) -> tuple[str, str]:
-    """(language, code): the kernel itself, out of the Python string that Inductor keeps it in."""
-    quoted = _QUOTED.search(source)
-    if quoted is None:
-        return "python", source
-    comments = source[: quoted.start()]
-    if quoted["how"].startswith("cpp"):
-        return "cpp", comments.replace("#", "//") + quoted["code"].strip("\n")
-    return "python", comments + quoted["code"].strip("\n")
-
-
-def _whole(graph: CompiledGraph, name: str, source: str) -> str:
-    """C++ kernels span lines up to their closing quotes; the definition holds their first line."""
-    if not source.rstrip().endswith("("):
-        return source
-    _, start, after = graph.code.partition(f"{name} = async_compile.")
-    body, closing, _ = after.partition("\n''')")
-    return f"{start}{body}{closing}" if start and closing else source
 
 
 def matching(kernels: list[Kernel], words: str) -> list[Kernel]:

@@ -13,6 +13,7 @@ from profiler_core.ui.choice import Choice
 class Compiled:
     """One run whose compiler said something."""
 
+    number: int  # its place in the choice
     label: str
     entry: Entry
     run: Run
@@ -36,7 +37,7 @@ def compiled_runs(choice: Choice) -> tuple[Compiled, ...]:
         report = comparison.compilation_of(number)
         if report is not None:
             label = comparison.labels[number]
-            compiled.append(Compiled(label, entry, run, report, _no_price(run)))
+            compiled.append(Compiled(number, label, entry, run, report, _no_price(run)))
     return tuple(compiled)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from profiler_core.analysis.item import Item, read_item
+from profiler_core.analysis.item import Item, kernel_item, read_item
 from profiler_core.markup import Markup, render
 from profiler_core.page_specs import ITEM_PARAMETER
 from profiler_core.ui.links import Query
@@ -18,7 +18,15 @@ _N_CLOSED = "fs_items_closed"
 
 def item_in_url() -> Item | None:
     """What the open dossier is about; None: none is open."""
-    return read_item(st.query_params.get(ITEM_PARAMETER, ""))
+    parameters = st.query_params
+    if ITEM_PARAMETER in parameters:
+        return read_item(parameters[ITEM_PARAMETER])
+    # Links of earlier versions: `kernel=NAME`, and `group=17` with the candidate in `of`.
+    if kernel := parameters.get("kernel"):
+        return kernel_item(kernel)
+    if group := parameters.get("group"):
+        return Item("group", f"{parameters.get('of', '1')}.{group}")
+    return None
 
 
 def open_item(item: Item | None, *, by_link: bool = False) -> None:
@@ -28,8 +36,8 @@ def open_item(item: Item | None, *, by_link: bool = False) -> None:
         item: what it is about; None closes what is open.
         by_link: no widget shows it as picked.
     """
+    _forget()
     if item is None:
-        st.query_params.pop(ITEM_PARAMETER, None)
         return
     st.query_params[ITEM_PARAMETER] = item.text
     if not by_link:
@@ -42,10 +50,17 @@ def close_item() -> bool:
     Returns:
         Whether a widget of the page still shows as picked what was closed.
     """
-    st.query_params.pop(ITEM_PARAMETER, None)
+    was_event = "event" in st.query_params  # the timeline's selection is a dossier of its own
+    _forget()
+    st.query_params.pop("event", None)
     was_picked = bool(st.session_state.pop(_PICKED, False))
     st.session_state[_N_CLOSED] = st.session_state.get(_N_CLOSED, 0) + was_picked
-    return was_picked
+    return was_picked or was_event
+
+
+def _forget() -> None:
+    for name in (ITEM_PARAMETER, "kernel", "group"):
+        st.query_params.pop(name, None)
 
 
 def picking_key(name: str) -> str:
@@ -54,6 +69,12 @@ def picking_key(name: str) -> str:
     A table tells nothing when a cell is clicked that is still selected.
     """
     return f"{name}_{st.session_state.get(_N_CLOSED, 0)}"
+
+
+def picked_row(key: str) -> int | None:
+    """The row of the cell that was picked in a table with `selection_mode="single-cell"`."""
+    cells = st.session_state[key]["selection"]["cells"]
+    return int(cells[0][0]) if cells else None
 
 
 def with_item(query: Query, item: Item) -> dict[str, str | list[str]]:

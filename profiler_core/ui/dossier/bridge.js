@@ -20,7 +20,8 @@ class Bridge {
     const { signal } = this.listening
     this.button.addEventListener("click", () => this.tell(""), { signal })
     document.addEventListener("click", (event) => this.follow(event), { signal, capture: true })
-    document.addEventListener("keydown", (event) => this.escape(event), { signal })
+    // Before a table takes the key for itself.
+    document.addEventListener("keydown", (event) => this.escape(event), { signal, capture: true })
   }
 
   show({ data, setTriggerValue }) {
@@ -45,9 +46,11 @@ class Bridge {
 
   /** Esc closes it, unless something else is open or being written in. */
   escape(event) {
-    if (event.key !== "Escape" || event.defaultPrevented || !this.item) return
+    if (event.key !== "Escape" || !this.item) return
     if (event.composedPath()[0].closest?.("input, textarea, [role=dialog], [data-baseweb=popover]")) return
     if (document.querySelector("[data-baseweb=popover], [role=dialog]")) return
+    event.preventDefault()
+    event.stopPropagation() // a table would clear its selection, which runs the page again
     this.tell("")
   }
 

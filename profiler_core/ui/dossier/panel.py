@@ -1,8 +1,11 @@
 """The panel: docked at the side of a wide window, a sheet on a phone; the same on every page."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from profiler_core.analysis.dossier.record import Dossier
+from profiler_core.analysis.item import Item
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.duration_histogram import duration_histogram
 from profiler_core.session.dossier.make import dossier
@@ -16,20 +19,26 @@ from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.style import colors
 from profiler_core.ui.timeline.link import link_to_event
 
+Facts = Sequence[tuple[str, str]]
 
-def dossier_beside() -> None:
+
+def dossier_beside(selected: Item | None = None, facts: Facts = ()) -> None:
     """Draw the panel of a page; nothing is seen of it while no dossier is open.
 
     In a fragment: a click on a link in the page or in the panel runs nothing else again.
+
+    Args:
+        selected: by the page itself; shown while the address names nothing else.
+        facts: terms and texts about it.
     """
     keys = keys_in_url()
     if keys:
-        _panel(keys)
+        _panel(keys, selected, facts)
 
 
 @st.fragment
-def _panel(keys: Keys) -> None:
-    item = item_in_url()
+def _panel(keys: Keys, selected: Item | None, facts: Facts) -> None:
+    item = item_in_url() or selected
     with st.container(key="fs_dossier"):
         if draw_bridge(item):
             st.rerun(scope="app")
@@ -37,14 +46,14 @@ def _panel(keys: Keys) -> None:
             return
         try:
             choice = open_choice(keys)
-            _draw(choice, dossier(choice.comparison, item))
+            _draw(choice, dossier(choice.comparison, item), facts if item == selected else ())
         except FusionscopeError as error:
             st.html("<div class=fs-dossier></div>")
             problem_card(error.problem, error.remedy)
 
 
-def _draw(choice: Choice, made: Dossier) -> None:
-    draw_dossier(made)
+def _draw(choice: Choice, made: Dossier, facts: Facts) -> None:
+    draw_dossier(made, facts)
     _way_on(choice, made)
     if sum(map(len, made.durations_ns)) > 1:
         labels = [time.label for time in made.times]

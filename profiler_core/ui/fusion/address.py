@@ -1,15 +1,18 @@
-"""What of the fusion page lies in its URL besides the filters: candidate, open group.
+"""What of the fusion page lies in its URL besides the filters and the open dossier: candidates.
 
-`?of=2&group=17`: group 17 of the second candidate's ledger. `beside=no` shows one candidate's
-map alone. The filters' widgets bind their own parameters (filters.py).
+`?of=2`: the groups of the second candidate are listed. `beside=no` shows one candidate's map
+alone. The filters' widgets bind their own parameters (filters.py).
 """
 
 import streamlit as st
 
+from profiler_core.analysis.item import group_item
+from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.ui.dossier.address import item_in_url, open_item, with_item
 from profiler_core.ui.links import Query
 
 OF = "of"  # counted from 1
-_GROUP, _BESIDE = "group", "beside"
+_BESIDE = "beside"
 _RUNS = "fs_fusion_runs"  # what the page showed last in this session
 
 
@@ -20,10 +23,11 @@ def candidate_in_url(n_candidates: int) -> int:
     return number if 0 <= number < n_candidates else 0
 
 
-def group_in_url() -> int | None:
-    """Place of the open group's first member in its ledger."""
-    text = st.query_params.get(_GROUP, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
+def group_in_url(candidate: int) -> int | None:
+    """Place in a candidate's ledger of the group whose dossier is open; None: of none of its."""
+    item = item_in_url()
+    numbers = item.numbers if item is not None and item.kind == "group" else None
+    return numbers[1] if numbers is not None and numbers[0] == candidate + 1 else None
 
 
 def beside_in_url() -> bool:
@@ -36,17 +40,19 @@ def forget_other_runs(keys: tuple[str, ...]) -> None:
     before = st.session_state.get(_RUNS)
     st.session_state[_RUNS] = keys
     if before is not None and before != keys:
-        st.query_params.pop(_GROUP, None)
         st.query_params.pop(OF, None)
 
 
-def open_group(candidate: int, group: int | None) -> None:
-    """Put an open group into the URL; None closes what is open."""
+def list_candidate(candidate: int) -> None:
+    """List the groups of another candidate; what is open closes."""
     st.query_params[OF] = str(candidate + 1)
-    if group is None:
-        st.query_params.pop(_GROUP, None)
-    else:
-        st.query_params[_GROUP] = str(group)
+    open_item(None)
+
+
+def open_group(candidate: int, folded: FoldedGroup) -> None:
+    """Open the dossier of the slowest of some equal groups; it leads to the others."""
+    st.query_params[OF] = str(candidate + 1)
+    open_item(group_item(candidate + 1, folded.slowest))
 
 
 def show_candidate(candidate: int | None) -> None:
@@ -55,7 +61,7 @@ def show_candidate(candidate: int | None) -> None:
         st.query_params.pop(_BESIDE, None)
         return
     if candidate != candidate_in_url(candidate + 1):
-        st.query_params.pop(_GROUP, None)  # a number in another ledger
+        open_item(None)  # of another ledger
     st.query_params[OF] = str(candidate + 1)
     st.query_params[_BESIDE] = "no"
 
@@ -68,4 +74,4 @@ def link_to_group(query: Query, candidate: int, group: int) -> dict[str, str | l
         candidate: counted from 0.
         group: its place in the ledger.
     """
-    return {**query, OF: str(candidate + 1), _GROUP: str(group)}
+    return with_item({**query, OF: str(candidate + 1)}, group_item(candidate + 1, group))

@@ -63,7 +63,7 @@ def show_map(
     *,
     program_order: bool,
 ) -> None:
-    """All given candidates on one scale; a click on a ribbon opens its group below.
+    """All given candidates on one scale; a click on a ribbon opens its dossier.
 
     Args:
         pairs: baseline and candidate, by number of the candidate.
@@ -71,7 +71,7 @@ def show_map(
         listed: the candidate whose group may be open.
         program_order: keep the groups where they are in the program.
     """
-    opened = group_in_url()
+    opened = group_in_url(listed)
     first = next(iter(groups_of.values()))
     shown = {
         number: groups if program_order else in_the_order_of(first, groups)
@@ -125,4 +125,4 @@ def _height_px(panels: Sequence[Panel]) -> int:
 def _open(shown: Mapping[int, Sequence[FoldedGroup]], position: int, panel: int) -> None:
     candidates = list(shown)
     if 0 <= panel < len(candidates) and 0 <= position < len(shown[candidates[panel]]):
-        open_group(candidates[panel], shown[candidates[panel]][position].numbers[0])
+        open_group(candidates[panel], shown[candidates[panel]][position])

@@ -1,4 +1,4 @@
-"""The groups of one candidate as rows; the selected one is open."""
+"""The groups of one candidate as rows; each opens a dossier."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,8 @@ from profiler_core.analysis.ranks.job_ledger import JobLedger, Spread
 from profiler_core.export.ledger_events import as_parquet, events_of_pairs
 from profiler_core.session.pair import Pair
 from profiler_core.ui.counters.words import dram_change
-from profiler_core.ui.fusion.address import group_in_url, open_group
+from profiler_core.ui.dossier.address import picked_row, picking_key
+from profiler_core.ui.fusion.address import list_candidate, open_group
 from profiler_core.ui.style import colors
 
 _LONGEST_HEAD = 16  # characters of a run's name
@@ -31,7 +32,7 @@ def choose_listed(pairs: Mapping[int, Pair], listed: int) -> None:
         format_func=lambda number: pairs[number].labels[1],
         required=True,
         key="fusion_listed",
-        on_change=lambda: open_group(st.session_state["fusion_listed"], None),
+        on_change=lambda: list_candidate(st.session_state["fusion_listed"]),
     )
 
 
@@ -40,8 +41,8 @@ def show_table(
     shown: Sequence[FoldedGroup],
     candidate: int,
     measured: MeasuredLedger | None = None,
-) -> FoldedGroup | None:
-    """Draw the rows; the open group, or None.
+) -> None:
+    """Draw the rows; a click anywhere in one opens the dossier of its slowest group.
 
     Args:
         pair: baseline and candidate.
@@ -50,32 +51,25 @@ def show_table(
         measured: what hardware counters say of the groups; None: nothing.
     """
     rows = list(shown[:_MOST_ROWS])
-    opened = group_in_url()
-    position = next((i for i, group in enumerate(rows) if opened in group.numbers), None)
+    key = picking_key(f"fusion_table_{candidate}")
     st.dataframe(
         _styled(rows, measured, pair.explanation.job_ledger),
         hide_index=True,
         height=min(420, 38 + 35 * max(1, len(rows))),
         column_config=_columns(pair),
-        on_select=lambda: _from_table(rows, candidate),
-        selection_mode="single-row",
-        selection_default={"selection": {"rows": [] if position is None else [position]}},
+        on_select=lambda: _from_table(key, rows, candidate),
+        selection_mode="single-cell",
         placeholder="·",
-        key=_key(candidate),
+        key=key,
     )
     if len(shown) > _MOST_ROWS:
         st.caption(f"The first {_MOST_ROWS} of {len(shown)} rows; the filters find the others.")
-    return next((group for group in shown if opened in group.numbers), None)
 
 
-def _key(candidate: int) -> str:
-    return f"fusion_table_{candidate}_{group_in_url()}"
-
-
-def _from_table(rows: Sequence[FoldedGroup], candidate: int) -> None:
-    picked = st.session_state[_key(candidate)]["selection"]["rows"]
-    group = rows[picked[0]].numbers[0] if picked and picked[0] < len(rows) else None
-    open_group(candidate, group)
+def _from_table(key: str, rows: Sequence[FoldedGroup], candidate: int) -> None:
+    row = picked_row(key)
+    if row is not None and row < len(rows):
+        open_group(candidate, rows[row])
 
 
 def _cells(

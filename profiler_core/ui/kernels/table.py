@@ -1,4 +1,4 @@
-"""The sortable table of kernels, and which of them is selected."""
+"""The sortable table of kernels, each row of which opens a dossier."""
 
 import csv
 import io
@@ -10,13 +10,14 @@ import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.counters.kernels import KernelCounters
+from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.names import plain_kernel_name
 from profiler_core.spreadsheet import harmless
+from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
 from profiler_core.ui.style import colors
 
-_KERNEL = "kernel"  # the URL parameter of the selected one
 _HEIGHT_PX = 460
 _LONGEST_HEAD = 16  # characters of a run's name
 _COUNTED = ("dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes")
@@ -27,30 +28,25 @@ _NO_NEWS_US = 0.5  # per step; smaller than what two profiled runs of the same c
 Measured = Sequence[Mapping[str, KernelCounters] | None]
 
 
-def choose_kernel(
-    labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured
-) -> KernelRow | None:
-    """Draw the table; the selected row, or the one that the URL names."""
-    names = [row.name for row in rows]
-    named = st.query_params.get(_KERNEL)
-    chosen = st.dataframe(
+def show_kernels(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> None:
+    """Draw the table; a click anywhere in a row opens the dossier of its kernel."""
+    key = picking_key("kernel_table")
+    st.dataframe(
         _styled(labels, rows, measured),
         hide_index=True,
         height=min(_HEIGHT_PX, 38 + 35 * max(len(rows), 1)),
         column_config=_columns(labels, measured),
-        on_select="rerun",
-        selection_mode="single-row",
-        selection_default={"selection": {"rows": [names.index(named)] if named in names else []}},
+        on_select=lambda: _from_table(key, rows),
+        selection_mode="single-cell",
         placeholder="·",
-        key="kernel_table",
+        key=key,
     )
-    picked = chosen["selection"]["rows"]
-    if picked and picked[0] < len(rows):
-        st.query_params[_KERNEL] = names[picked[0]]
-        return rows[picked[0]]
-    if named is not None:
-        del st.query_params[_KERNEL]
-    return None
+
+
+def _from_table(key: str, rows: Sequence[KernelRow]) -> None:
+    row = picked_row(key)
+    if row is not None and row < len(rows):
+        open_item(kernel_item(rows[row].name))
 
 
 def offer_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> None:

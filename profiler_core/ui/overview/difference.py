@@ -7,15 +7,16 @@ from typing import Any
 import streamlit as st
 
 from profiler_core.analysis.explanation import Explanation
+from profiler_core.analysis.item import group_item
 from profiler_core.analysis.opened_bar import BarLine, bar_lines, what_it_is
 from profiler_core.analysis.waterfall import WaterfallRow
 from profiler_core.analysis.wording.comparison import difference_note, waterfall_alt
 from profiler_core.analysis.wording.sentence import capitalised, clipped
 from profiler_core.figures.template import CONFIG
 from profiler_core.figures.waterfall import bars, waterfall_figure
-from profiler_core.markup import render
+from profiler_core.markup import Markup, render
 from profiler_core.ui.choice import Choice
-from profiler_core.ui.fusion.address import link_to_group
+from profiler_core.ui.dossier.address import item_link
 from profiler_core.ui.links import href
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
@@ -104,10 +105,9 @@ def show_difference_notes(explanation: Explanation) -> None:
 def _show_row(choice: Choice, number: int, explanation: Explanation, row: WaterfallRow) -> None:
     lines = bar_lines(row, explanation.ledger) if explanation.ledger is not None else ()
 
-    def address(line: BarLine) -> str:
-        if line.group is None:
-            return ""
-        return href("fusion", link_to_group(choice.query, number, line.group))
+    def name(line: BarLine) -> Markup | str:
+        title = clipped(line.title, 70)
+        return title if line.group is None else item_link(group_item(number + 1, line.group), title)
 
     st.html(
         render(
@@ -115,7 +115,7 @@ def _show_row(choice: Choice, number: int, explanation: Explanation, row: Waterf
             row=row,
             title=capitalised(row.label),
             labels=[clipped(choice.labels[n], 18) for n in (0, number + 1)],
-            lines=[(line, clipped(line.title, 70), address(line)) for line in lines],
+            lines=[(line, name(line)) for line in lines],
             reason=what_it_is(row.key) or "The groups of this bar are not known.",
             timeline=href("timeline", choice.query),
         )

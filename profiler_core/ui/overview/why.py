@@ -4,6 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from profiler_core.analysis.explanation import Explanation
+from profiler_core.analysis.item import group_item
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.wording.comparison import fusion_alt, fusion_note
@@ -14,6 +15,7 @@ from profiler_core.figures.fusion_layout import fusion_layout, fusion_legend
 from profiler_core.figures.fusion_panel import Panel
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.dossier.address import open_item
 from profiler_core.ui.fusion.address import OF
 from profiler_core.ui.fusion_map.show import draw_map
 from profiler_core.ui.links import Query, page_link
@@ -49,6 +51,7 @@ def show_why(choice: Choice, number: int, below_chart: DeltaGenerator) -> None:
             _show_fusion(
                 explanation.ledger,
                 labels,
+                number,
                 query,
                 pair.time_word,
                 OTHER_WORKLOADS if pair.numbers.workloads_differ else "",
@@ -78,7 +81,12 @@ def show_run_findings(choice: Choice) -> None:
 
 
 def _show_fusion(
-    ledger: FusionLedger, labels: tuple[str, str], query: Query, time: str, warning: str
+    ledger: FusionLedger,
+    labels: tuple[str, str],
+    number: int,
+    query: Query,
+    time: str,
+    warning: str,
 ) -> None:
     groups = fold(ledger.groups)
     short = (clipped(labels[0], _LONGEST), clipped(labels[1], _LONGEST))
@@ -93,6 +101,9 @@ def _show_fusion(
             ),
             key="overview_fusion_map",
             alt=fusion_alt(groups, time),
+            on_pick=lambda position, _panel: open_item(
+                group_item(number + 1, groups[position].slowest)
+            ),
         )
     show_legend(fusion_legend(groups, colors()))
     page_link("fusion", "Open each group", query)

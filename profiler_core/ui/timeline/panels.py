@@ -1,10 +1,9 @@
-"""What Python shows below the canvas: the selected event in words, the measured span as a table.
+"""What Python shows beside the canvas: the selected event in words, the measured span as a table.
 
 It is also how a screen reader gets at both: everything here is text.
 """
 
 from collections.abc import Sequence
-from html import escape
 
 import streamlit as st
 
@@ -16,27 +15,6 @@ from profiler_core.timeline.span import SpanRow, busy_in_span
 from profiler_core.ui.timeline.component import Picked
 from profiler_core.ui.timeline.scene import SceneRun, offset_ns, track_label
 from profiler_core.units import format_bytes, format_count, format_duration
-
-_FACTS_STYLE = """<style>
-.fs-facts{padding:0;display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;
-margin:0;font-size:13px}
-.fs-facts dt{opacity:.65}
-.fs-facts dd{margin:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
-</style>"""
-
-
-def event_panel(picked: Picked | None, runs: Sequence[SceneRun]) -> None:
-    """Everything that is known about the selected event."""
-    with st.container(border=True, height="stretch"):
-        st.markdown("**Selected event**")
-        if picked is None:
-            st.caption("Click an event to see its operator, its launch and its shapes.")
-            return
-        st.code(picked.event.name, language=None, wrap_lines=True)
-        facts = "".join(
-            f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in _facts(picked, runs)
-        )
-        st.html(f"{_FACTS_STYLE}<dl class=fs-facts>{facts}</dl>")
 
 
 def span_panel(span: tuple[int, int] | None, runs: Sequence[SceneRun], step: int) -> None:
@@ -70,7 +48,7 @@ def span_panel(span: tuple[int, int] | None, runs: Sequence[SceneRun], step: int
         )
 
 
-def _facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str]]:
+def event_facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str]]:
     """Term and text; what is not known is left out."""
     event = picked.event
     run = next(run for run in runs if run.number == picked.run)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.analysis.item import event_item
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.theme import palette
@@ -9,6 +10,8 @@ from profiler_core.store.library import Entry
 from profiler_core.timeline.cache import trace_key
 from profiler_core.timeline.event import event
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.dossier.address import open_item
+from profiler_core.ui.dossier.panel import dossier_beside
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import read_trace, trace_path
@@ -17,7 +20,7 @@ from profiler_core.ui.routes.timeline import SCOPE
 from profiler_core.ui.timeline.address import Address
 from profiler_core.ui.timeline.component import Picked, draw_canvas
 from profiler_core.ui.timeline.memory import recall, set_step, write
-from profiler_core.ui.timeline.panels import event_panel, span_panel
+from profiler_core.ui.timeline.panels import event_facts, span_panel
 from profiler_core.ui.timeline.prepare import prepared_index
 from profiler_core.ui.timeline.scene import (
     SceneRun,
@@ -30,6 +33,7 @@ from profiler_core.ui.timeline.scene import (
 Shown = tuple[tuple[int, Entry, str], ...]  # place in the choice, run, label
 
 _STEP = "fs_timeline_step"
+_SELECTED = "fs_timeline_selected"  # the event that was selected last, as an item
 
 
 def show_timeline(choice: Choice) -> tuple[Entry, ...]:
@@ -68,12 +72,22 @@ def _fragment(keys: tuple[str, ...], shown: Shown) -> None:
     picked = _picked(shown, runs, address)
     draw_canvas(scene(runs, step, dark=dark), address, picked, revision=memory.revision)
     show_notes([*reading_notes(runs), *replay_notes(runs), *_clock_notes(shown)])
-    left, right = st.columns(2)
-    with left:
-        event_panel(picked, runs)
-    with right:
-        span_panel(address.span, runs, step)
+    span_panel(address.span, runs, step)
+    if picked is None:
+        st.caption("Click an event to see its operator, its launch, its shapes and its group.")
     write(memory)
+    _dossier(address, picked, runs)
+
+
+def _dossier(address: Address, picked: Picked | None, runs: list[SceneRun]) -> None:
+    """Of the selected event, or of what a link or a search has opened since."""
+    event = address.event
+    item = None if event is None else event_item(event.run, event.table, event.row)
+    before = st.session_state.get(_SELECTED, item)
+    st.session_state[_SELECTED] = item
+    if item is not None and item != before:
+        open_item(None)  # another event was clicked: what was open before closes
+    dossier_beside(item, event_facts(picked, runs) if picked is not None else ())
 
 
 def _scene_run(entry: Entry, label: str, number: int, *, dark: bool) -> SceneRun:
