@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.summary import summarise
 from profiler_core.errors import BadInput
 from profiler_core.ingest.open import open_trace
@@ -212,8 +213,8 @@ def test_the_kernels_page_filters_by_kind(home):
 def test_a_link_to_a_kernel_opens_its_detail(home):
     trace = open_trace(CAPTURES / "customcnn_b1.eager" / "trace.json.gz")
     name = summarise(trace).kernels[0].name
-    text = text_of(opened("kernels", **COMPARISON, kernel=name))
-    assert "Selected kernel" in text
+    text = text_of(opened("kernels", **COMPARISON, item=kernel_item(name).text))
+    assert "Launch and occupancy" in text
     assert "Launched by" in text
 
 
@@ -291,8 +292,8 @@ def test_names_from_traces_are_never_html(home):
     shutil.copy(ROOT / "tests" / "fixtures" / "kineto" / "html_in_name.json", folder / "trace.json")
     kernels = summarise(open_trace(folder / "trace.json")).kernels
     name = next(k.name for k in kernels if "<img" in k.name or "<script" in k.name)
-    app = opened("kernels", baseline="run/hostile/eager", kernel=name)
-    assert "Selected kernel" in text_of(app)
+    app = opened("kernels", baseline="run/hostile/eager", item=kernel_item(name).text)
+    assert "Launch and occupancy" in text_of(app)
     for element in app.get("html"):
         assert name not in element.proto.body
 
@@ -301,8 +302,8 @@ def test_the_fusion_page_places_all_time_and_opens_a_group(home):
     app = opened("fusion", **COMPARISON)
     assert "GPU time is placed" in text_of(app)
     assert "Generated code" not in text_of(app)
-    text = text_of(opened("fusion", **COMPARISON, group="0"))
-    assert "Generated code" in text
+    text = text_of(opened("fusion", **COMPARISON, item="group:1.0"))
+    assert "What was generated for it is not known" in text
     assert "This match is" in text
 
 

@@ -175,8 +175,11 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
   overflow-wrap:anywhere; }
 .fs-code.fs-tall { max-height:420px; overflow:auto; }
 .fs-dossier .fs-tall b { background:color-mix(in srgb, var(--fs-accent) 14%, transparent); }
-.fs-facts { padding:0; display:grid; grid-template-columns:max-content 1fr; gap:3px 16px;
-  margin:.3rem 0; font-size:13px; color:var(--fs-ink); }
+a.fs-link.fs-quiet { color:inherit; font-size:inherit; text-decoration:underline;
+  text-decoration-color:var(--fs-line); text-underline-offset:3px; }
+a.fs-link.fs-here { text-decoration:underline; font-weight:600; }
+.fs-dossier dl.fs-facts { padding:0; display:grid; grid-template-columns:max-content 1fr;
+  gap:3px 16px; margin:.3rem 0; font-size:12.5px; color:var(--fs-ink); }
 .fs-facts dt { color:var(--fs-muted); }
 .fs-facts dd { margin:0; overflow-wrap:anywhere; font-variant-numeric:tabular-nums; }
 @media (min-width:1280px) {

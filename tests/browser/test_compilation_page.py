@@ -81,10 +81,13 @@ def sample(name: str, candidate: str) -> dict[str, str]:
 
 def expect_the_break(page: Page) -> None:
     expect(page.locator("h1.fs-verdict")).to_contain_text("graph breaks", timeout=FIRST_MS)
-    first = page.get_by_test_id("stExpander").first
-    expect(first).to_contain_text(re.compile(r"child/models\.py:\d+ · [\d.]+ µs per step"))
-    expect(first.locator("pre.fs-code b").first).to_contain_text("x.sum().item()")
-    link = first.get_by_role("link").first
+    at_rest(page)
+    page.locator("a[data-item^='break:']").first.click()
+    panel = page.locator(".fs-dossier")
+    expect(panel).to_contain_text(re.compile(r"child/models\.py:\d+"))
+    expect(panel).to_contain_text(re.compile(r"Costs [\d.]+ µs per step"))
+    expect(panel.locator("pre.fs-code b").first).to_contain_text("x.sum().item()")
+    link = panel.get_by_role("link", name="PyTorch")
     expect(link).to_have_attribute("href", re.compile(r"compile-graph-break-site/gb/gb\d{4}"))
     for heading in ("Recompiles", "Where compile time went", "Guards and wrappers"):
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()

@@ -63,16 +63,16 @@ def test_a_click_on_a_ribbon_opens_its_group_and_the_link_keeps_it(
     ready(page)
     _expect_all_candidates(page)
     _click(page, _tallest(_strips(page, 1)), ".st-key-fusion_map .hover")
-    page.wait_for_url(re.compile(r"[?&]of=2&group=\d+"))
+    page.wait_for_url(re.compile(r"[?&]of=2&item=group%3A2"))
     ready(page)
     for part in ("Source", "Generated code"):
         expect(page.get_by_role("heading", name=part, exact=True)).to_be_visible()
     expect(page.get_by_text(re.compile("This match is|runs no kernel|Only the"))).to_be_visible()
-    opened = page.locator("h2.fs-h").first.inner_text()
+    opened = page.locator(".fs-dossier-title").inner_text()
     page.goto(page.url)
     ready(page)
-    expect(page.locator("h2.fs-h").first).to_have_text(opened)
-    expect(page.get_by_role("heading", name="reduce-overhead", exact=True)).to_be_visible()
+    expect(page.locator(".fs-dossier-title")).to_have_text(opened)
+    expect(page.locator(".fs-dossier")).to_contain_text("reduce-overhead")
 
 
 def test_the_filters_are_in_the_link_and_say_what_they_leave(page: Page, server: Server) -> None:
@@ -107,7 +107,7 @@ def test_one_candidate_can_be_drawn_alone(page: Page, server: Server) -> None:
     _expect_one_candidate(page)
 
 
-def test_a_bar_of_the_waterfall_opens_into_groups_that_lead_to_the_fusion_page(
+def test_a_bar_of_the_waterfall_opens_into_groups_whose_dossiers_open(
     page: Page, server: Server
 ) -> None:
     page.goto(server.link(**ONE))
@@ -123,9 +123,8 @@ def test_a_bar_of_the_waterfall_opens_into_groups_that_lead_to_the_fusion_page(
     link = table.get_by_role("link").first
     title = link.inner_text()
     link.click()
-    page.wait_for_url("**/fusion?*group=*")
-    ready(page)
-    expect(page.locator("h2.fs-h").first).to_have_text(title)
+    page.wait_for_url("**item=group*")
+    expect(page.locator(".fs-dossier-title")).to_have_text(title)
 
 
 def test_a_run_alone_has_findings(page: Page, server: Server) -> None:
@@ -138,5 +137,5 @@ def test_a_run_alone_has_findings(page: Page, server: Server) -> None:
 @pytest.mark.parametrize("name", ["fusion", ""])
 def test_no_page_is_wider_than_its_window(browser: Browser, server: Server, name: str) -> None:
     for page in watched_page(browser):
-        for width in widths(page, server.link(name, bar="pointwise", group="0", **TWO)):
+        for width in widths(page, server.link(name, bar="pointwise", item="group:1.0", **TWO)):
             expect_to_fit(page, width)

@@ -181,12 +181,12 @@ def test_a_selected_kernel_is_in_the_link(page: Page, own_server: Server) -> Non
     table = page.get_by_test_id("stDataFrame")
     expect(table.get_by_test_id("data-grid-canvas")).to_be_visible()
     table.scroll_into_view_if_needed()
-    table.click(position={"x": 18, "y": 55})
-    expect(page.get_by_text("Selected kernel")).to_be_visible()
-    page.wait_for_url("**kernel=*")
+    table.click(position={"x": 60, "y": 55})
+    expect(page.locator(".fs-dossier-title")).to_be_visible()
+    page.wait_for_url("**item=kernel*")
     page.goto(page.url)
     ready(page)
-    expect(page.get_by_text("Selected kernel")).to_be_visible()
+    expect(page.locator(".fs-dossier-title")).to_be_visible()
 
 
 def test_a_comparison_opens_from_the_list(page: Page, own_server: Server) -> None:

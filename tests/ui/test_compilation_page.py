@@ -1,6 +1,7 @@
 """The page about compiling, as a visitor meets it."""
 
 import gzip
+import re
 import shutil
 from pathlib import Path
 
@@ -48,14 +49,19 @@ def test_the_dearest_break_comes_first_with_its_line(home):
     text = html_of(app)
     assert "2 graph breaks cost" in text
     assert "1 function runs eager</em> since the recompile limit" in text
-    assert "bench.py:26" in app.expander[0].label.replace("\\", "")
+    rows = text[text.index("data-item=") :]
+    assert rows.index("bench.py:26") < rows.index("bench.py:28")
+    link = re.search(r'data-item="(break:0\.\d+)"', text)
+    assert link is not None
+    text = html_of(opened(baseline="run/breaky/default", item=link[1]))
+    assert "per step, of" in text
     assert "GB0124 in PyTorch&#39;s registry" in text
 
 
 def test_source_lines_come_from_what_the_capture_kept(home):
     kept = '{"schema": 1, "files": {"/home/user/project/bench.py": {"lines": {"26": "KEPT <b>"}}}}'
     (home / "runs" / "breaky" / "default" / "sources.json").write_text(kept)
-    assert "KEPT &lt;b&gt;" in html_of(opened(baseline="run/breaky/default"))
+    assert "KEPT &lt;b&gt;" in html_of(opened(baseline="run/breaky/default", item="break:0.0"))
 
 
 def test_a_log_alone_can_be_dropped_and_read(home):

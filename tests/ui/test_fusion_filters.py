@@ -2,6 +2,7 @@
 
 import pytest
 
+from profiler_core.analysis.ledger.group_modules import is_in_module
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.ui.fusion.filters import (
     ALONE,
@@ -10,7 +11,6 @@ from profiler_core.ui.fusion.filters import (
     SAVED,
     Filters,
     filtered,
-    is_in_module,
     module_choices,
 )
 from tests.analysis.ledger.pairs import small

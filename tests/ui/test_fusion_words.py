@@ -6,12 +6,12 @@ from typing import get_args
 import pytest
 
 from profiler_core.analysis.device_peaks import peaks_of
+from profiler_core.analysis.dossier.generated import calls_of_group
 from profiler_core.analysis.ledger.bandwidth import bandwidth
 from profiler_core.analysis.ledger.match import Evidence
 from profiler_core.analysis.ledger.result import Kind
 from profiler_core.analysis.wording.groups import how_known, what_kind
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
-from profiler_core.ui.fusion.code import generated_calls
 from tests.figures.many_groups import many_groups
 
 GROUP = many_groups(1).groups[0]
@@ -34,14 +34,14 @@ def test_calls_of_an_inference_graph_are_those_of_its_forward_region():
     calls = tuple(GeneratedCall(i, f"triton_{i}", "triton", i + 1) for i in range(3))
     log = InductorLog((CompiledGraph("0/0", "inference", calls),))
     side = replace(GROUP.candidate, calls=(("0/0 forward", 2),))
-    ((graph, call),) = generated_calls(log, replace(GROUP, candidate=side))
+    ((graph, call),) = calls_of_group(log, replace(GROUP, candidate=side))
     assert (graph.compile_id, call.name) == ("0/0", "triton_2")
 
 
 def test_calls_are_found_by_name_where_no_number_is_known():
     calls = (GeneratedCall(0, "triton_poi_fused_0", "triton", 1),)
     log = InductorLog((CompiledGraph("0/0", "forward", calls),))
-    assert [call.index for _, call in generated_calls(log, GROUP)] == [0]
+    assert [call.index for _, call in calls_of_group(log, GROUP)] == [0]
 
 
 def test_bandwidth_is_held_against_the_memory_only_beyond_the_cache():

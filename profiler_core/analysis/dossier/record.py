@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from profiler_core.analysis.counters.kernels import KernelCounters
+from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item
@@ -142,6 +143,8 @@ class Dossier:
     arguments: tuple[Arguments, ...] = ()
     launches: tuple[Launch, ...] = ()
     counters: tuple[KernelCounters | None, ...] = ()  # one for each of `times`
+    # Of a group one for each of `times`, with the bytes that shapes say of the same kernels.
+    measured: tuple[tuple[Measured, float | None] | None, ...] = ()
     durations_ns: tuple[tuple[int, ...], ...] = ()  # of single calls, one for each of `times`
     generated: tuple[GeneratedCode, ...] = ()
     on_timeline: tuple[TimelineEvent, ...] = ()

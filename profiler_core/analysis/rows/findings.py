@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from profiler_core.analysis.finding_overlaps import overlaps
 from profiler_core.analysis.findings import GRAVE, Finding
-from profiler_core.analysis.wording.findings import advice_text, stake_text
+from profiler_core.analysis.wording.findings import advice_text, overlap_text, stake_text
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,13 @@ class FindingRow:
     unit: str  # "per step"
     page: str  # where it shows
     is_grave: bool  # wrong results, or a loss against the baseline
+    overlaps: str = ""  # with which other findings its stake does not add up
 
 
 def finding_rows(findings: Iterable[Finding] | None) -> tuple[FindingRow, ...]:
     """In the order given; none for None."""
+    listed_findings = tuple(findings or ())
+    shared = overlaps(listed_findings)
     return tuple(
         FindingRow(
             finding.title,
@@ -30,6 +34,7 @@ def finding_rows(findings: Iterable[Finding] | None) -> tuple[FindingRow, ...]:
             *stake_text(finding),
             finding.page,
             finding.weight in GRAVE,
+            overlap_text([listed_findings[place] for place in others]),
         )
-        for finding in findings or ()
+        for finding, others in zip(listed_findings, shared, strict=True)
     )

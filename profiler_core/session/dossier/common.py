@@ -64,17 +64,20 @@ def kernels_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> Relation:
     """The kernels of some groups on both sides, the slowest first."""
     times: dict[str, list[float]] = {}
     calls: dict[str, list[float]] = {}
+    copies = set()  # and memsets: they are no kernels, and have no dossier
     for group in groups:
         for side, of_side in enumerate((group.baseline, group.candidate)):
             for kernel in of_side.kernels:
                 times.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(
                     kernel.time_ns, side
                 )
+                if kernel.category in ("memcpy", "memset"):
+                    copies.add(kernel.name)
                 calls.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(kernel.n, side)
     entries = slowest_first(
         Related(
             name,
-            kernel_item(name),
+            None if name in copies else kernel_item(name),
             f"{max(calls[name]):.3g} calls" if max(calls[name]) != 1 else "",
             tuple(ns or None for ns in sides),
         )

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.dossier.generated import (
     buffers_of_call,
     calls_of_group,
@@ -91,6 +92,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         ),
         sources=source_lines(pair, [group]),
         arguments=arguments,
+        measured=_measured(pair, group, number),
         generated=generated,
         on_timeline=_on_timeline(pair, number),
         missing=missing_of_group(
@@ -175,6 +177,20 @@ def _roofline(
     return roofline(
         pair.labels[side], peaks_of_run(comparison, run), group.n_steps[side], traffic, products
     )
+
+
+def _measured(
+    pair: Pair, group: FusionGroup, number: int
+) -> tuple[tuple[Measured, float | None] | None, ...]:
+    """Hardware counters of both sides; they are of one step that has the group."""
+    counters = pair.measured
+    sides: list[tuple[Measured, float | None] | None] = []
+    for side, of_side in enumerate((group.baseline, group.candidate)):
+        counted = counters.of(number, side) if counters is not None else None
+        moved = of_side.bytes_moved
+        estimate = None if moved is None else group.per_own_step(moved, side)
+        sides.append(None if counted is None else (counted, estimate))
+    return tuple(sides)
 
 
 def _arguments(

@@ -31,7 +31,18 @@ class Bridge {
     panel?.setAttribute("role", "complementary")
     panel?.setAttribute("aria-label", "Dossier")
     if (data.item !== this.item) panel?.scrollTo(0, 0)
+    const landed = this.item === undefined && data.item
     this.item = data.item
+    if (landed) this.bringIntoView(panel)
+  }
+
+  /** A link has led here: what it is about is brought into view, where the page names it. */
+  bringIntoView(panel) {
+    const link = [...document.querySelectorAll("a[data-item]")].find(
+      (each) => each.dataset.item === this.item && !panel?.contains(each),
+    )
+    link?.classList.add("fs-here")
+    link?.scrollIntoView({ block: "center" })
   }
 
   /** A plain click on a link opens its dossier here; any other one is the browser's. */

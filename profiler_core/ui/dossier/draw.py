@@ -11,7 +11,7 @@ from profiler_core.analysis.wording.dossier import roofline_sentences
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.names import plain_kernel_name
 from profiler_core.markup import Markup, render
-from profiler_core.ui.counters.words import detail_lines
+from profiler_core.ui.counters.words import detail_lines, traffic_sentence, use_sentence
 from profiler_core.ui.dossier.address import item_link
 from profiler_core.units import format_bytes, format_count, format_share
 
@@ -67,6 +67,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
             (head, [Markup(cell) for cell in cells])
             for head, cells in detail_lines(list(dossier.counters))
         ],
+        measured=_measured_lines(dossier),
         generated=[(piece, _numbered(piece)) for piece in dossier.generated[:_MOST_KERNELS]],
         missing=dossier.missing,
         link=item_link,
@@ -75,6 +76,16 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         module_item=module_item,
         source_item=source_item,
     )
+
+
+def _measured_lines(dossier: Dossier) -> list[tuple[str, str]]:
+    """What the counters say of each side of a group."""
+    lines = []
+    for time, of_side in zip(dossier.times, dossier.measured, strict=False):
+        if of_side is not None:
+            sentences = traffic_sentence(*of_side), use_sentence(of_side[0])
+            lines.append((time.label, " ".join(filter(None, sentences))))
+    return lines
 
 
 def _n_columns(dossier: Dossier) -> int:

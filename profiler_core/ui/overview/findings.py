@@ -5,8 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.item import Item
 from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.wording.findings import together_text
 from profiler_core.markup import Markup, render
+from profiler_core.ui.dossier.address import item_link, with_item
 from profiler_core.ui.links import Query, href_from_start
 from profiler_core.ui.page import section
 
@@ -22,7 +25,8 @@ def show_findings(findings: Sequence[Finding], label: str, query: Query) -> None
         query: URL parameters of the pages that they lead to.
     """
     bounds = " ≤ is an upper bound." if any(finding.is_bound for finding in findings) else ""
-    section("What to do next", f"What stands out in {label}, by the time at stake.{bounds}")
+    note = f"What stands out in {label}, by the time at stake.{bounds} {together_text(findings)}"
+    section("What to do next", note.strip())
     if not findings:
         st.html(
             "<p class=fs-note>Nothing stands out: none of the usual causes takes a noticeable "
@@ -37,5 +41,28 @@ def show_findings(findings: Sequence[Finding], label: str, query: Query) -> None
 
 
 def _html(findings: Sequence[Finding], query: Query) -> Markup:
-    rows = [(row, href_from_start(row.page, query)) for row in finding_rows(findings)]
-    return render("page/findings.html", findings=rows)
+    rows = [
+        (row, item_of(finding), href_from_start(finding.page, landing(finding, query)))
+        for row, finding in zip(finding_rows(findings), findings, strict=True)
+    ]
+    return render("page/findings.html", findings=rows, link=item_link)
+
+
+def item_of(finding: Finding) -> Item | None:
+    """What its dossier is about: the most telling piece of its evidence."""
+    return finding.items[0] if finding.items else None
+
+
+def landing(finding: Finding, query: Query) -> Query:
+    """URL parameters of its page: filtered to what it is about, with the dossier of its evidence.
+
+    Args:
+        finding: with items and filters.
+        query: of the chosen runs.
+    """
+    filters: dict[str, list[str]] = {}
+    for name, value in finding.filters:
+        filters.setdefault(name, []).append(value)
+    item = item_of(finding)
+    filtered = {**query, **filters}
+    return filtered if item is None else with_item(filtered, item)

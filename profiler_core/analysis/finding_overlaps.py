@@ -1,0 +1,56 @@
+"""Which findings draw on the same time of a step, so that their stakes do not add up.
+
+Two overlap where both are about what the host does while the device waits, where they name the same
+kernels or groups as evidence, where the rules say so (`Finding.draws_on`), and where one is about
+the whole step. Findings without a number at stake overlap with nothing.
+"""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.finding_rules.facts import Finding
+
+# About the device's idle time that the host causes: whoever removes it takes it from the others.
+_HOST = frozenset(
+    (
+        "frame_skipped", "graph_breaks", "cudagraphs_skipped", "launch_bound", "synchronisations",
+        "host_threads", "autotuning_in_steps", "recompiles",
+    )
+)  # fmt: skip
+_WHOLE_STEP = frozenset(("slower", "throttled"))
+
+
+def overlaps(findings: Sequence[Finding]) -> tuple[tuple[int, ...], ...]:
+    """For each finding the places of those that draw on the same time, in their order."""
+    return tuple(
+        tuple(
+            place for place, other in enumerate(findings) if other is not own and _share(own, other)
+        )
+        for own in findings
+    )
+
+
+def together(findings: Sequence[Finding]) -> tuple[float, bool]:
+    """(ns per step that can be had together, is it an upper bound): what overlaps counts once.
+
+    Of findings that overlap the one that stands first counts.
+    """
+    counted: list[Finding] = []
+    for finding in findings:
+        if finding.at_stake_ns and not any(_share(finding, other) for other in counted):
+            counted.append(finding)
+    return (
+        sum(finding.at_stake_ns or 0.0 for finding in counted),
+        any(finding.is_bound for finding in counted),
+    )
+
+
+def _share(first: Finding, second: Finding) -> bool:
+    if not first.at_stake_ns or not second.at_stake_ns:
+        return False
+    keys = {first.key, second.key}
+    return bool(
+        keys <= _HOST
+        or keys & _WHOLE_STEP
+        or (first.draws_on and first.draws_on == second.draws_on)
+        or set(first.items) & set(second.items)
+    )
