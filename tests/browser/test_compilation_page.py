@@ -159,7 +159,7 @@ def test_markup_in_a_log_is_text(
     for page in watched_page(browser):
         page.goto(own_server.link("compilation", baseline=uploaded["hostile"]))
         ready(page)
-        expect(page.get_by_test_id("stExpander").first).to_contain_text(HOSTILE)
+        expect(page.locator("table.fs-t").first).to_contain_text(HOSTILE)
         assert page.locator("img[onerror]").count() == 0
 
 
