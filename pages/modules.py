@@ -12,6 +12,7 @@ from profiler_core.figures.module_icicle import module_icicle
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.cut_traces import show_cut_traces
+from profiler_core.ui.modules.answer import show_answer
 from profiler_core.ui.modules.data import choose_candidate, shown_of
 from profiler_core.ui.modules.detail import opened_row, show_parts
 from profiler_core.ui.modules.table import show_modules, show_operators
@@ -39,7 +40,8 @@ with page(SPEC):
     with loading(height_px=640):
         shown = shown_of(choice, number)
     show_cut_traces(choice)
-    tree = shown.divided.modules
+    tree, operators = shown.divided.modules, shown.divided.operators
+    show_answer(shown)
     if not tree.is_known:
         st.html(f"<p class=fs-note>{NO_MODULES}</p>")
     with st.container(horizontal=True, gap="medium"):
@@ -59,7 +61,7 @@ with page(SPEC):
         if opened is not None:
             show_parts(shown, opened)
     else:
-        show_operators(matching(shown.divided.operators, words), shown)
+        show_operators(matching(operators, words), shown)
     show_notes(
         note
         for note in (

@@ -15,6 +15,7 @@ from profiler_core.store.catalogue import one_look
 from profiler_core.ui.dossier.panel import dossier_beside
 from profiler_core.ui.metrics.counted import PageRun, counted_page_run
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.search.box import search_box
 from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.style import write_style_sheet
 
@@ -35,6 +36,7 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
     st.set_page_config(page_title=f"{spec.title} · Fusionscope", layout="wide")
     who = let_in()  # again: a cold link may run a page without the entry script
     write_style_sheet()
+    search_box(spec)
     if not (spec.writes_headline or writes_headline):
         heading(spec.title, spec.question)
     if spec.for_admins and not who.may("audit"):

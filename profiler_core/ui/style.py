@@ -154,6 +154,7 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-variant { font-size:14px; font-variant-numeric:tabular-nums; color:var(--fs-ink); }
 .fs-variant small { display:block; color:var(--fs-muted); font-size:12px; }
 .fs-note.fs-w { color:var(--fs-worse); font-weight:400; }
+.st-key-fs_search { position:fixed; top:.85rem; right:4rem; width:auto; z-index:999991; }
 :root { --fs-dossier:clamp(400px,31vw,600px); }
 .st-key-fs_dossier { position:fixed; visibility:hidden; width:0; height:0; overflow:hidden; }
 .st-key-fs_dossier:has(.fs-dossier) { visibility:visible; z-index:90; top:3.75rem; right:0;

@@ -34,6 +34,32 @@ def row_title(row: ModuleRow) -> str:
     return f"{len(row.members)} × {name}" if len(row.members) > 1 else name
 
 
+def most_expensive(
+    tree: ModuleTree, operators: Sequence[OperatorRow], labels: tuple[str, str], *, is_pair: bool
+) -> str:
+    """Which operator takes the most after compiling, and what layers changed; "" without time.
+
+    Args:
+        tree: of the runs.
+        operators: the most expensive of the candidate first.
+        labels: what the two runs are called.
+        is_pair: is there a baseline?
+    """
+    if not operators or not tree.root.step_ns(1):
+        return ""
+    first, total = operators[0], tree.root.step_ns(1)
+    before = f", {format_duration(first.step_ns(0))} in {labels[0]}" if is_pair else ""
+    sentence = (
+        f"{first.name} takes the most of {labels[1]}: {format_duration(first.step_ns(1))} of "
+        f"{format_duration(total)} per step{before}."
+    )
+    layers = next((row for row in tree.by_class if len(row.members) > 1), None)
+    if layers is None:
+        return sentence
+    change = f" ({format_difference(layers.delta_ns)})" if is_pair else ""
+    return f"{sentence} {row_title(layers)} take {format_duration(layers.step_ns(1))}{change}."
+
+
 def module_table(
     rows: Sequence[ModuleRow], whole: ModuleRow, labels: tuple[str, str], most: int
 ) -> Table:

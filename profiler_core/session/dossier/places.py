@@ -1,13 +1,12 @@
 """The dossiers of a module and of a line of code: the groups that lie there, slowest first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from profiler_core.analysis.dossier.generated import calls_of_group, generated_of_calls
-from profiler_core.analysis.dossier.record import Dossier, Relation
-from profiler_core.analysis.item import Item, name_key
+from profiler_core.analysis.dossier.record import Dossier, Relation, RunTime
+from profiler_core.analysis.item import Item, module_item, name_key
 from profiler_core.analysis.ledger.group_modules import is_in_module
-from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.wording.dossier import missing_of_place, times_answer
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
@@ -19,11 +18,15 @@ from profiler_core.session.dossier.common import (
     source_lines,
     times_of_groups,
 )
+from profiler_core.session.pair import Pair
 
 
 def module_dossier(comparison: Comparison, item: Item) -> Dossier:
-    """A module with all below it; raises NothingToAnalyse where no group lies in it."""
-    return _of_place(comparison, item, "module", lambda group: is_in_module(group.module, item.key))
+    """A module with all below it; raises NothingToAnalyse where no group works for it.
+
+    Its times are its own shares of the groups, which may work for other modules too.
+    """
+    return _of_place(comparison, item, "module", lambda pair: _module_place(pair, item))
 
 
 def source_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -32,19 +35,50 @@ def source_dossier(comparison: Comparison, item: Item) -> Dossier:
         comparison,
         item,
         "source line",
-        lambda group: any(name_key(label) == item.key for label, _ in group.sources),
+        lambda pair: _line_place(pair, item),
     )
+
+
+def _module_place(pair: Pair, item: Item) -> tuple[Sequence[int], tuple[RunTime, ...]]:
+    tree, groups = pair.divided.modules, pair.ledger.groups
+    row = next(
+        (row for row in (*tree.rows, *tree.by_class) if row.path and module_item(row.path) == item),
+        None,
+    )
+    if row is None:
+        numbers = [n for n, group in enumerate(groups) if is_in_module(group.module, item.key)]
+        return numbers, times_of_groups(pair, [groups[number] for number in numbers])
+    times = tuple(
+        RunTime(
+            run,
+            pair.labels[side],
+            row.step_ns(side),
+            row.per_step(row.sides[side].n_kernels, side),
+        )
+        for side, run in enumerate((0, pair.number + 1))
+    )
+    return row.groups, times
+
+
+def _line_place(pair: Pair, item: Item) -> tuple[Sequence[int], tuple[RunTime, ...]]:
+    groups = pair.ledger.groups
+    numbers = [
+        number
+        for number, group in enumerate(groups)
+        if any(name_key(label) == item.key for label, _ in group.sources)
+    ]
+    return numbers, times_of_groups(pair, [groups[number] for number in numbers])
 
 
 def _of_place(
     comparison: Comparison,
     item: Item,
     kind: Literal["module", "source line"],
-    lies_there: Callable[[FusionGroup], bool],
+    place_of: Callable[[Pair], tuple[Sequence[int], tuple[RunTime, ...]]],
 ) -> Dossier:
     for pair in pairs_with_ledger(comparison):
         ledger = pair.ledger
-        numbers = [number for number, group in enumerate(ledger.groups) if lies_there(group)]
+        numbers, times = place_of(pair)
         if not numbers:
             continue
         groups = [ledger.groups[number] for number in numbers]
@@ -53,7 +87,6 @@ def _of_place(
             sources = tuple(line for line in sources if name_key(line.label) == item.key)
         code = pair.candidate.code
         calls = [c for group in groups for c in calls_of_group(code, group)] if code else []
-        times = times_of_groups(pair, groups)
         kernels: Relation = kernels_of_groups(pair, groups)
         return Dossier(
             item=item,

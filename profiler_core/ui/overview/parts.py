@@ -14,6 +14,7 @@ from profiler_core.store.sweeps import sweep_of_entry
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.links import page_link
+from profiler_core.ui.modules.view import OPERATORS
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
@@ -47,6 +48,8 @@ def show_way_on(choice: Choice) -> None:
     with st.container(horizontal=True, key="fs_way_on"):
         page_link("timeline", "See it on the timeline", choice.query)
         page_link("kernels", "Compare the kernels", choice.query)
+        page_link("modules", "Layer by layer", choice.query)
+        page_link("modules", "Most expensive operators", {**choice.query, "view": OPERATORS})
         page_link("compilation", "What the compiler did", choice.query)
         page_link("memory", "Where the memory went", choice.query)
         sweep = sweep_of_entry(choice.baseline)

@@ -1,0 +1,97 @@
+"""Search over all that a comparison names: modules, operators, kernels, groups, lines, breaks.
+
+Every word must occur. Exact names come first, then what begins with the query, then names with
+each word as a whole part ("h.3" in "transformer.h.3.ln_1", and not in "h.31"), then parts that
+begin with them, then the rest; of equal rank the kind that says most, then the most time.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from profiler_core.analysis.item import Item
+
+EntryKind = Literal["module", "operator", "kernel", "group", "source line", "graph break"]
+
+_KINDS: tuple[EntryKind, ...] = (
+    "module", "operator", "kernel", "group", "source line", "graph break",
+)  # fmt: skip
+_MOST_PER_KIND = 8  # of one answer: twelve equal layers must not hide the kernel
+
+
+@dataclass(frozen=True)
+class SearchEntry:
+    """Something with a dossier."""
+
+    kind: EntryKind
+    title: str
+    detail: str  # what else is searched, and shown beside it
+    item: Item
+    step_ns: float | None = None  # its time per step, of whichever run has the most
+
+
+class SearchIndex:
+    """The entries, ready to be asked many times.
+
+    Args:
+        entries: in any order.
+    """
+
+    def __init__(self, entries: Iterable[SearchEntry]) -> None:
+        self.entries = tuple(entries)
+        self._titles = [entry.title.lower() for entry in self.entries]
+        self._texts = [
+            f"{title}\n{entry.detail.lower()}\n{entry.kind}"
+            for title, entry in zip(self._titles, self.entries, strict=True)
+        ]
+
+    def search(self, query: str, most: int) -> tuple[SearchEntry, ...]:
+        """The best entries for some words, best first; none for no word."""
+        whole = " ".join(query.lower().split())
+        words = whole.split()
+        if not words:
+            return ()
+        ranked = []
+        for place, text in enumerate(self._texts):
+            if all(word in text for word in words):
+                entry = self.entries[place]
+                rank = _rank(self._titles[place], whole, words)
+                key = (rank, _KINDS.index(entry.kind), -(entry.step_ns or 0.0), place)
+                ranked.append((key, entry))
+        ranked.sort(key=lambda pair: pair[0])
+        chosen: list[SearchEntry] = []
+        n_of: dict[EntryKind, int] = {}
+        for _, entry in ranked:
+            n_of[entry.kind] = n_of.get(entry.kind, 0) + 1
+            if n_of[entry.kind] <= _MOST_PER_KIND:
+                chosen.append(entry)
+            if len(chosen) == most:
+                break
+        return tuple(chosen)
+
+
+def _rank(title: str, whole: str, words: list[str]) -> int:
+    if title == whole:
+        return 0
+    if title.startswith(whole):
+        return 1
+    begins = [_begins_a_part(title, word) for word in words]
+    if all(begin == "whole" for begin in begins):
+        return 2
+    if all(begins):
+        return 3
+    return 4 if all(word in title for word in words) else 5
+
+
+def _begins_a_part(title: str, word: str) -> Literal["", "begin", "whole"]:
+    """Does a part of a name begin with a word, or is it one?"""
+    best: Literal["", "begin", "whole"] = ""
+    at = title.find(word)
+    while at >= 0:
+        if at == 0 or not title[at - 1].isalnum():
+            end = at + len(word)
+            if end == len(title) or not title[end].isalnum():
+                return "whole"
+            best = "begin"
+        at = title.find(word, at + 1)
+    return best

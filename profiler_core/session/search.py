@@ -1,0 +1,115 @@
+"""What a comparison has to search in, made once for each version of its runs."""
+
+from collections.abc import Iterable, Iterator
+
+from profiler_core.analysis.compilation.report import place_text
+from profiler_core.analysis.item import (
+    break_item,
+    group_item,
+    kernel_item,
+    module_item,
+    operator_item,
+    source_item,
+)
+from profiler_core.analysis.modules import STEP
+from profiler_core.analysis.search import SearchEntry, SearchIndex
+from profiler_core.errors import FusionscopeError
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.divided import Divided
+
+
+def search_index(comparison: Comparison) -> SearchIndex:
+    """Everything of these runs that has a dossier; what cannot be read is left out."""
+    return comparison.answer("search index", lambda: SearchIndex(_entries(comparison)))
+
+
+def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
+    names: set[str] = set()  # modules, operators and lines are the same in every pair
+    for run, divided in _divided(comparison):
+        yield from _once(names, _modules(divided))
+        yield from _once(names, _operators(divided))
+        if run:
+            yield from _groups(divided, run, comparison.labels[run])
+            yield from _once(names, _lines(divided))
+    for kernel in comparison.kernels:
+        yield SearchEntry(
+            "kernel", kernel.name, kernel.category, kernel_item(kernel.name), kernel.most_ns
+        )
+    for run in range(len(comparison.runs)):
+        yield from _breaks(comparison, run)
+
+
+def _divided(comparison: Comparison) -> Iterator[tuple[int, Divided]]:
+    """Each pair that can be matched with its candidate's place; without any the run alone."""
+    for pair in comparison.pairs:
+        try:
+            yield pair.number + 1, pair.divided
+        except FusionscopeError:
+            continue  # why is said on the page Fusion
+    if not comparison.pairs:
+        try:
+            yield 0, comparison.baseline.divided
+        except FusionscopeError:
+            return
+
+
+def _once(names: set[str], entries: Iterable[SearchEntry]) -> Iterator[SearchEntry]:
+    for entry in entries:
+        if entry.item.text not in names:
+            names.add(entry.item.text)
+            yield entry
+
+
+def _modules(divided: Divided) -> Iterator[SearchEntry]:
+    tree = divided.modules
+    for row in tree.rows if tree.is_known else ():
+        if row.path != STEP:
+            yield SearchEntry(
+                "module", row.path, row.class_name, module_item(row.path),
+                max(row.step_ns(0), row.step_ns(1)),
+            )  # fmt: skip
+
+
+def _operators(divided: Divided) -> Iterator[SearchEntry]:
+    for row in divided.operators:
+        yield SearchEntry(
+            "operator", row.name, row.op, operator_item(row.op), max(row.step_ns(0), row.step_ns(1))
+        )
+
+
+def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
+    for number, group in enumerate(divided.ledger.groups):
+        lines = ", ".join(line for line, _ in group.sources[:2])
+        yield SearchEntry(
+            "group",
+            group.title,
+            " · ".join(filter(None, (label, group.phase, group.module, lines))),
+            group_item(run, number),
+            max(group.baseline_step_ns, group.candidate_step_ns),
+        )
+
+
+def _lines(divided: Divided) -> Iterator[SearchEntry]:
+    times: dict[tuple[str, str], float] = {}
+    for group in divided.ledger.groups:
+        longest = max(group.baseline_step_ns, group.candidate_step_ns)
+        for source in group.sources:
+            times[source] = times.get(source, 0.0) + longest
+    for (line, code), step_ns in times.items():
+        yield SearchEntry("source line", line, code.strip(), source_item(line), step_ns)
+
+
+def _breaks(comparison: Comparison, run: int) -> Iterator[SearchEntry]:
+    report = comparison.compilation_of(run)
+    if report is None:
+        return
+    for broken in report.breaks:
+        place = next(n for n, event in enumerate(report.log.graph_breaks) if event is broken.event)
+        where = place_text(broken.place.file, broken.place.line)
+        yield SearchEntry(
+            "graph break",
+            f"{broken.cause.label} · {where}",
+            f"{comparison.labels[run]} · {broken.event.reason}",
+            break_item(run, place),
+            broken.cost_ns,
+        )

@@ -1,0 +1,1 @@
+"""Search everywhere: one box on every page, opened by / and Ctrl-K."""

@@ -1,0 +1,138 @@
+// The search box: opened by / and Ctrl-K, asks the server as one types, leads to dossiers.
+
+const boxes = new WeakMap()
+const WAIT_MS = 140
+const BACK = 18 // characters of a long name that are never cut: they tell names apart
+
+export default function (component) {
+  const root = component.parentElement
+  let box = boxes.get(root)
+  if (!box) boxes.set(root, (box = new Box(root)))
+  box.show(component)
+  return () => {
+    box.close()
+    boxes.delete(root)
+  }
+}
+
+class Box {
+  constructor(root) {
+    this.root = root
+    this.veil = root.querySelector(".veil")
+    this.input = root.querySelector("input")
+    this.note = root.querySelector(".note")
+    this.list = root.querySelector(".results")
+    this.chosen = 0
+    this.listening = new AbortController()
+    const { signal } = this.listening
+    document.addEventListener("keydown", (event) => this.key(event), { signal, capture: true })
+    root.querySelector("button.open").addEventListener("click", () => this.open(), { signal })
+    this.veil.addEventListener("pointerdown", (event) => event.target === this.veil && this.hide(), { signal })
+    this.input.addEventListener("input", () => this.ask(), { signal })
+    this.input.addEventListener("keydown", (event) => this.move(event), { signal })
+    // Before the dossier's own listener, which takes the click.
+    const clicked = (event) => event.composedPath().includes(this.list) && setTimeout(() => this.hide())
+    window.addEventListener("click", clicked, { signal, capture: true })
+  }
+
+  show({ data, setTriggerValue }) {
+    this.trigger = setTriggerValue
+    if (data.words !== this.words()) return // an older answer
+    this.draw(data.results)
+  }
+
+  words() {
+    return this.input.value.trim()
+  }
+
+  key(event) {
+    const within = event.composedPath()[0]
+    const writes = within.closest?.("input, textarea, select, [contenteditable=true]")
+    const letter = event.key === "/" && !writes && !event.ctrlKey && !event.metaKey && !event.altKey
+    const control = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey
+    if (!letter && !control) return
+    event.preventDefault()
+    event.stopPropagation()
+    this.open()
+  }
+
+  open() {
+    this.before = document.activeElement
+    this.veil.hidden = false
+    this.input.focus()
+    this.input.select()
+    if (this.words() && !this.list.children.length) this.ask()
+  }
+
+  hide() {
+    if (this.veil.hidden) return
+    this.veil.hidden = true
+    this.before?.focus?.({ preventScroll: true })
+  }
+
+  ask() {
+    clearTimeout(this.waiting)
+    this.note.textContent = this.words() ? "Searching …" : ""
+    if (!this.words()) return this.draw([])
+    this.waiting = setTimeout(() => this.trigger("words", this.words()), WAIT_MS)
+  }
+
+  draw(results) {
+    this.results = results
+    this.note.textContent = this.words() && !results.length ? "Nothing of these runs is called so." : ""
+    this.list.replaceChildren(...results.map((result, place) => this.row(result, place)))
+    this.choose(0)
+  }
+
+  row(result, place) {
+    const link = document.createElement("a")
+    link.href = result.href
+    link.target = "_self"
+    link.id = `fs-search-${place}`
+    link.setAttribute("role", "option")
+    if (result.item) link.dataset.item = result.item
+    const title = piece("title", "")
+    title.append(piece("front", result.title.slice(0, -BACK)), piece("back", result.title.slice(-BACK)))
+    title.title = result.title
+    link.append(piece("kind", result.kind), title, piece("time", result.time), piece("detail", result.detail))
+    link.addEventListener("pointermove", () => this.choose(place))
+    return link
+  }
+
+  choose(place) {
+    const rows = [...this.list.children]
+    this.chosen = Math.max(0, Math.min(place, rows.length - 1))
+    rows.forEach((row, number) => {
+      row.classList.toggle("chosen", number === this.chosen)
+      row.setAttribute("aria-selected", String(number === this.chosen))
+    })
+    this.input.setAttribute("aria-activedescendant", rows.length ? `fs-search-${this.chosen}` : "")
+  }
+
+  move(event) {
+    if (event.key === "Escape") {
+      event.preventDefault()
+      event.stopPropagation()
+      this.hide()
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault()
+      this.choose(this.chosen + (event.key === "ArrowDown" ? 1 : -1))
+      this.list.children[this.chosen]?.scrollIntoView({ block: "nearest" })
+    } else if (event.key === "Enter") {
+      event.preventDefault()
+      this.list.children[this.chosen]?.click()
+    }
+  }
+
+  close() {
+    clearTimeout(this.waiting)
+    this.listening.abort()
+  }
+}
+
+function piece(name, text) {
+  const element = document.createElement("span")
+  element.className = name
+  element.textContent = text
+  return element
+}

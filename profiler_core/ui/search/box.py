@@ -1,0 +1,105 @@
+"""The box: the browser sends words, and gets links to dossiers and to other runs."""
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from profiler_core.analysis.search import SearchEntry
+from profiler_core.errors import FusionscopeError
+from profiler_core.page_specs import PageSpec
+from profiler_core.session.search import search_index
+from profiler_core.store import catalogue
+from profiler_core.store.catalogue import Wanted
+from profiler_core.ui.choice import Keys, chosen_keys, open_choice, query_of
+from profiler_core.ui.dossier.address import item_href, with_item
+from profiler_core.ui.links import href
+from profiler_core.units import format_duration
+
+_KEY = "fs_search_box"
+_ASKED = "fs_search_words"
+_MOST, _MOST_RUNS = 24, 5
+_LONGEST_WORDS = 200  # characters
+_LONGEST_DETAIL = 120
+_HERE = Path(__file__).parent
+_BOX = st.components.v2.component(
+    "fusionscope_search",
+    html=(_HERE / "box.html").read_text("utf-8"),
+    css=(_HERE / "box.css").read_text("utf-8"),
+    js=(_HERE / "box.js").read_text("utf-8"),
+)
+
+
+@st.fragment
+def search_box(spec: PageSpec) -> None:
+    """Draw the button; the rest is drawn by the browser when it is opened.
+
+    In a fragment: what is typed runs nothing of the page again.
+
+    Args:
+        spec: of the page that it stands on; without a dossier its links lead to the overview.
+    """
+    # Once: a later run of the page may be of other runs, and would wait for their index.
+    words = st.session_state.pop(_ASKED, "")
+    with st.container(key="fs_search"):
+        _BOX(
+            key=_KEY,
+            data={"words": words, "results": _results(spec, words) if words else []},
+            width="content",
+            on_words_change=_asked,
+        )
+
+
+def _asked() -> None:
+    state = st.session_state.get(_KEY)
+    words: Any = state.get("words") if state is not None else None
+    st.session_state[_ASKED] = words[:_LONGEST_WORDS] if isinstance(words, str) else ""
+
+
+def _results(spec: PageSpec, words: str) -> list[dict[str, str]]:
+    keys = chosen_keys()
+    runs = _runs(keys, words)
+    named = [run for run in runs if run["title"].lower().startswith(words.lower())]
+    return [*named, *_of_comparison(spec, keys, words), *(run for run in runs if run not in named)]
+
+
+def _of_comparison(spec: PageSpec, keys: Keys, words: str) -> list[dict[str, str]]:
+    try:
+        index = search_index(open_choice(keys).comparison) if keys else None
+    except FusionscopeError:  # the page says what is wrong with its runs
+        return []
+    entries = index.search(words, _MOST) if index is not None else ()
+    return [_result(entry, spec, keys) for entry in entries]
+
+
+def _result(entry: SearchEntry, spec: PageSpec, keys: Keys) -> dict[str, str]:
+    there = with_item(query_of(keys), entry.item)
+    return {
+        "kind": entry.kind,
+        "title": entry.title,
+        "detail": entry.detail[:_LONGEST_DETAIL],
+        "time": format_duration(entry.step_ns) if entry.step_ns else "",
+        "href": item_href(entry.item) if spec.has_dossier else href("overview", there),
+        "item": entry.item.text if spec.has_dossier else "",
+    }
+
+
+def _runs(keys: Keys, words: str) -> list[dict[str, str]]:
+    """Comparisons that lie here, by workload, variant, GPU, torch or branch."""
+    groups = catalogue.groups(Wanted(words=words), limit=_MOST_RUNS + 1).groups
+    results = []
+    for group in groups:
+        of_group = tuple(entry.key for entry in group.entries)
+        if not set(keys) <= set(of_group) or not keys:
+            variants = ", ".join(entry.variant for entry in group.entries)
+            results.append(
+                {
+                    "kind": "runs",
+                    "title": group.title,
+                    "detail": variants[:_LONGEST_DETAIL],
+                    "time": "",
+                    "href": href("overview", query_of(of_group)),
+                    "item": "",
+                }
+            )
+    return results[:_MOST_RUNS]

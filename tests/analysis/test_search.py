@@ -1,0 +1,88 @@
+"""Search: what comes first, and what is left out."""
+
+from pathlib import Path
+
+import pytest
+
+from profiler_core.analysis.item import kernel_item, module_item
+from profiler_core.analysis.search import SearchEntry, SearchIndex
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.search import search_index
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+
+
+def a_module(path, step_ns=1.0, detail=""):
+    return SearchEntry("module", path, detail, module_item(path), step_ns)
+
+
+def a_kernel(name, step_ns=1.0, detail=""):
+    return SearchEntry("kernel", name, detail, kernel_item(name), step_ns)
+
+
+def titles(entries, query, most=10):
+    return [entry.title for entry in SearchIndex(entries).search(query, most)]
+
+
+def test_a_layers_number_is_a_whole_part():
+    paths = ["h.31.ln_1", "h.3.ln_12", "h.3.ln_1", "h.3.mlp"]
+    found = titles([a_module(path) for path in paths], "ln_1 h.3")
+    assert found[0] == "h.3.ln_1"
+    assert set(found[1:]) == {"h.31.ln_1", "h.3.ln_12"}  # they hold both words all the same
+
+
+def test_exact_then_prefix_then_parts_then_details():
+    entries = [
+        a_kernel("gelu", detail="calls add"),
+        a_kernel("readd"),
+        a_kernel("triton_poi_fused_addmm_0"),
+        a_kernel("triton_poi_fused_add_0"),
+        a_kernel("addmm"),
+        a_kernel("add"),
+    ]
+    assert titles(entries, "ADD ") == [
+        "add", "addmm", "triton_poi_fused_add_0", "triton_poi_fused_addmm_0", "readd", "gelu",
+    ]  # fmt: skip
+
+
+def test_of_equal_rank_the_kind_that_says_most_then_the_most_time():
+    entries = [a_kernel("norm", 9.0), a_module("norm", 1.0), a_module("norm", 2.0)]
+    found = SearchIndex(entries).search("norm", 10)
+    assert [(entry.kind, entry.step_ns) for entry in found] == [
+        ("module", 2.0), ("module", 1.0), ("kernel", 9.0),
+    ]  # fmt: skip
+
+
+def test_one_kind_does_not_hide_the_others_and_no_word_finds_nothing():
+    entries = [*(a_module(f"h.{n}.norm") for n in range(40)), a_kernel("a norm")]
+    found = titles(entries, "norm", 20)
+    assert len(found) == 9
+    assert found[-1] == "a norm" or "a norm" in found
+    assert titles(entries, "  ") == []
+    assert titles(entries, "nothing of this") == []
+
+
+@pytest.mark.parametrize(
+    ("sample", "query", "item"),
+    [
+        (
+            "bert",
+            "layer.3 layernorm attention",
+            "module:encoder.layer.3.attention.output.LayerNorm",
+        ),
+        ("bert", "aten::linear", "operator:aten::linear"),
+        ("bert", "modeling_bert.py:292", "source:modeling_bert.py:292"),
+        ("breaky", "break print", "break:1.1"),  # it costs more than the other
+    ],
+)
+def test_a_comparison_is_searched_as_a_whole(sample, query, item):
+    comparison = Comparison.open([SAMPLES / sample / "eager", SAMPLES / sample / "default"])
+    index = search_index(comparison)
+    assert index is search_index(comparison)
+    assert index.search(query, 5)[0].item.text == item
+
+
+def test_a_run_alone_without_logs_is_searched_too():
+    comparison = Comparison.open([SAMPLES / "bert" / "eager"])
+    kinds = {entry.kind for entry in search_index(comparison).entries}
+    assert kinds == {"operator", "kernel"}
