@@ -65,7 +65,11 @@ def server_text(runs: Sequence[Sequence[ServerPhase]]) -> list[str]:
         return []
     shown = server_table(runs)
     rows = [[cell.text for cell in row] for row in shown.rows]
-    return [table([f"server: {shown.heads[0].lower()}", *map(str.lower, shown.heads[1:])], rows)]
+    for row, texts in zip(shown.rows, rows, strict=True):
+        texts.append(", ".join(row[0].below))
+    return [
+        table([f"server: {shown.heads[0].lower()}", *map(str.lower, shown.heads[1:]), ""], rows)
+    ]
 
 
 def findings_text(findings: Sequence[Finding] | None) -> list[str]:

@@ -32,29 +32,37 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
     """
     phases = [{(phase.phase, phase.batch): phase for phase in run} for run in runs]
     keys = list(dict.fromkeys(key for run in phases for key in run))
+    every = [phase for run in runs for phase in run]
+    columns = {
+        head: value
+        for head, value in _COLUMNS.items()
+        if head not in _KINDS or any(_kind_ns(phase, _KINDS[head]) for phase in every)
+    }
     rows = []
     for key in keys:
         of_runs = [run.get(key) for run in phases]
         name, batch = key
         label = _PHASES[name] + (f", {format_count(batch)}" if batch is not None else "")
-        steps = _values(of_runs, lambda phase: format_count(phase.n_steps))
-        rows.append(
-            (
-                Cell(label, below=(f"{steps} {'step' if steps == '1' else 'steps'}",)),
-                *(Cell(_values(of_runs, value)) for value in _COLUMNS.values()),
-            )
+        below = tuple(
+            f"{text} {unit}"
+            for unit, value in _BELOW.items()
+            if (text := _values(of_runs, value)).strip(f"{_NONE} →")
         )
-    return Table(("Phase, batch", *_COLUMNS), tuple(rows))
+        values = (Cell(_values(of_runs, value)) for value in columns.values())
+        rows.append((Cell(label, below=below), *values))
+    return Table(("Phase, batch", *columns), tuple(rows))
 
 
 def _values(phases: Sequence[ServerPhase | None], value: _Value) -> str:
     return " → ".join(_NONE if phase is None else value(phase) for phase in phases)
 
 
+def _kind_ns(phase: ServerPhase, categories: Sequence[str]) -> float:
+    return sum(phase.by_category_ns.get(category, 0.0) for category in categories)
+
+
 def _of_kind(categories: Sequence[str]) -> _Value:
-    return lambda phase: format_duration(
-        sum(phase.by_category_ns.get(category, 0.0) for category in categories)
-    )
+    return lambda phase: format_duration(_kind_ns(phase, categories))
 
 
 def _rest(phase: ServerPhase) -> str:
@@ -74,8 +82,11 @@ _COLUMNS: dict[str, _Value] = {
     **{label: _of_kind(categories) for label, categories in _KINDS.items()},
     "Other kernels": _rest,
     "Replayed": _replayed,
-    "Tokens/s": lambda phase: (
+}
+_BELOW: dict[str, _Value] = {
+    "steps": lambda phase: format_count(phase.n_steps),
+    "tokens/s": lambda phase: (
         _NONE if phase.tokens_per_s is None else format_count(round(phase.tokens_per_s))
     ),
-    "Padding": lambda phase: _NONE if phase.padding is None else format_share(phase.padding),
+    "padding": lambda phase: format_share(phase.padding) if phase.padding else _NONE,
 }
