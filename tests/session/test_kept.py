@@ -128,13 +128,13 @@ def all_answers(paths) -> tuple[object, ...]:
 def test_another_process_computes_nothing_again(paths, computed, monkeypatch):
     answers = all_answers(paths)
     assert computed == []
-    monkeypatch.setattr(kept, "_load", lambda *_: None)
+    monkeypatch.setattr(kept, "load", lambda *_: None)
     assert_alike(answers, all_answers(paths))
     assert set(computed) == {"summarise", "explain", "pair_ledger"}
 
 
 def test_what_was_derived_of_the_traces_is_given_back(paths, monkeypatch):
-    monkeypatch.setattr(kept, "_load", lambda *_: None)
+    monkeypatch.setattr(kept, "load", lambda *_: None)
     comparison = compared(*paths)
     assert comparison.sides[0].summary is not None
     traces = [made.trace for made in comparison.runs]

@@ -87,6 +87,22 @@ def test_the_script_finds_what_its_document_has_begun(read, computed, path, expe
     assert path != "/" or "What fusion did" in text
 
 
+def test_the_runs_of_a_ledger_are_laid_out_one_after_the_other(read, monkeypatch):
+    """Both at once would take twice the memory."""
+    both = threading.Barrier(2)
+    alone = []
+
+    def laid_out(trace):
+        try:
+            both.wait(0.3)
+        except threading.BrokenBarrierError:
+            alone.append(trace)
+
+    monkeypatch.setattr("profiler_core.session.ahead.host_rows", laid_out)
+    finished(begin("/fusion", QUERY))
+    assert len(alone) == 2
+
+
 def test_what_some_process_has_kept_needs_no_file(read, computed, monkeypatch):
     finished(begin("/", QUERY))
     SHARED.clear()
@@ -162,5 +178,5 @@ def test_a_failure_is_left_to_the_page(read, monkeypatch):
         raise IndexError("list index out of range")
 
     monkeypatch.setattr(run, "summarise", fail)
-    monkeypatch.setattr(kept, "_load", lambda *_: None)
+    monkeypatch.setattr(kept, "load", lambda *_: None)
     finished(begin("/", QUERY))  # no exception in a thread, which pytest would tell

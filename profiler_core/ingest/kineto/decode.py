@@ -17,13 +17,17 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from decimal import Decimal
-from typing import Any, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
 from profiler_core.ingest.kineto import mend_text
 from profiler_core.ingest.kineto.wide import ARGUMENTS, Argument
 from profiler_core.ingest.kineto.wide_rows import wide_rows
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 # A double tells decimal microseconds with three places apart up to 2^43 (101 days; Kineto keeps
 # its ts below 92 days since baseTimeNanoseconds exists). Larger ones with a fraction are quoted
@@ -119,17 +123,13 @@ def _constant(name: str) -> None:
 
 
 class DuckDbDecoder:
-    """Has one cursor for each thread."""
+    """Has one cursor for each thread, of the one database that the process starts."""
 
     def __init__(self) -> None:
         import duckdb
 
         self._error = duckdb.Error
-        self._connection = duckdb.connect(config={"threads": 1})
-        self._connection.execute("SET enable_progress_bar = false")
-        with suppress(duckdb.Error):  # an older one copies each text once more
-            self._connection.execute("SET arrow_output_version = '1.4'")
-            self._connection.execute("SET produce_arrow_string_view = true")
+        self._connection = _database().cursor()
         self._thread = threading.local()
         self._quote_times = False
 
@@ -178,6 +178,19 @@ class DuckDbDecoder:
             self._thread.cursor = self._connection.cursor()
         relation = self._thread.cursor.sql(query.format(path=path, largest=largest))
         return pl.DataFrame(relation.to_arrow_table())
+
+
+@cache  # its start takes as long as reading a megabyte
+def _database() -> "DuckDBPyConnection":
+    """Empty, in memory."""
+    import duckdb
+
+    database = duckdb.connect(config={"threads": 1})
+    database.execute("SET enable_progress_bar = false")
+    with suppress(duckdb.Error):  # an older one copies each text once more
+        database.execute("SET arrow_output_version = '1.4'")
+        database.execute("SET produce_arrow_string_view = true")
+    return database
 
 
 def _rename_bytes(text: bytearray) -> None:
