@@ -75,14 +75,6 @@ def written(answer: Answer) -> str:
     return text
 
 
-def cut_in_the_middle(text: str, longest: int) -> str:
-    """Both ends of a text that is longer: they tell names of templates apart."""
-    if len(text) <= longest:
-        return text
-    end = (longest - 1) // 2
-    return f"{text[: longest - 1 - end]}…{text[-end:]}"
-
-
 def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 

@@ -9,9 +9,10 @@ from typing import Annotated
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from profiler_core.agents.answer import FEW_ROWS, Page, cut_in_the_middle, page
+from profiler_core.agents.answer import FEW_ROWS, Page, page
 from profiler_core.agents.runs import path_of, run_at
 from profiler_core.analysis.kernels import KernelTotal
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.answers.counters import CountedKernel, CountersTotals, counters_answer
 from profiler_core.answers.record import Answer, means
 from profiler_core.cli.counters import report_of
@@ -121,7 +122,7 @@ def counters(run: str, contains: str = "", offset: int = 0, limit: int = FEW_ROW
     """
     answer = counters_answer(report_of(path_of(run)))
     rows = [
-        replace(counted, name=cut_in_the_middle(counted.name, _NAME_CHARACTERS))
+        replace(counted, name=clipped(counted.name, _NAME_CHARACTERS))
         for counted in answer.kernels
         if contains.lower() in counted.name.lower()
     ]
@@ -131,7 +132,7 @@ def counters(run: str, contains: str = "", offset: int = 0, limit: int = FEW_ROW
 def kernel_rows(totals: Sequence[KernelTotal]) -> list[KernelRow]:
     """One row for each kernel of a summary, with the id by which it is asked for."""
     return [
-        KernelRow.of(total, id=number, name=cut_in_the_middle(total.name, _NAME_CHARACTERS))
+        KernelRow.of(total, id=number, name=clipped(total.name, _NAME_CHARACTERS))
         for number, total in enumerate(totals)
     ]
 

@@ -4,6 +4,8 @@ import shutil
 import sys
 from collections.abc import Sequence
 
+from profiler_core.analysis.wording.sentence import clipped as cut_in_the_middle
+
 _GAP = "  "
 _END = "…"
 _is_whole = False
@@ -45,10 +47,7 @@ def _fitted(cells: list[list[str]], n_text: int, width: int) -> list[list[str]]:
 
 def shorten(text: str, width: int) -> str:
     """Cut long kernel names in the middle: both ends tell them apart. Only where `is_cut`."""
-    if len(text) <= width or not is_cut():
-        return text
-    tail = width // 3
-    return f"{text[: width - tail - 1]}{_END}{text[-tail:]}"
+    return cut_in_the_middle(text, width) if is_cut() else text
 
 
 def clipped(text: str, width: int) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from profiler_core.analysis.kernel_sides import KernelRow
-from profiler_core.figures.names import plotly_text, short_kernel_name
+from profiler_core.analysis.wording.kernel_names import kernel_labels
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_duration
@@ -33,9 +34,10 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
             hovertext=[_hover(label, row, run) for row in shown],
             hoverinfo="text",
         )
-    for position, row in enumerate(shown):
+    names = kernel_labels([row.name for row in shown], _LONGEST_NAME)
+    for position, name in enumerate(names):
         # Above its bars, not beside the axis: names are long, and the width is for time.
-        text = plotly_text(short_kernel_name(row.name, _LONGEST_NAME))
+        text = plotly_text(name)
         figure.add_annotation(x=0, y=position, text=text, xanchor="left", yanchor="bottom")
     shift = _BAR_PX * len(labels) / 2 + 1
     figure.update_annotations(

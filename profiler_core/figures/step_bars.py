@@ -11,11 +11,13 @@ import plotly.graph_objects as go
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.step_parts import StepParts
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_duration, format_share
 
+_LONGEST_LABEL = 60  # characters
 _BAR_PX, _REST_PX, _LABEL_SHIFT_PX = 66, 60, 30
 _LABELLED_SHARE = 0.055  # of the longest bar; narrower parts have no room for a number
 _SHOWN_SHARE = 0.004  # kinds below this in every bar are joined: they would be one pixel wide
@@ -67,7 +69,9 @@ def step_rows(
             if widths[number] > 0
         ]
         total = format_duration(p.step_ns)
-        rows.append(StepRow(_short(label), total, p.step_ns / longest, tuple(row_parts)))
+        rows.append(
+            StepRow(clipped(label, _LONGEST_LABEL), total, p.step_ns / longest, tuple(row_parts))
+        )
     return f"{_span(parts)}, {unit}", tuple(rows)
 
 
@@ -105,7 +109,7 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
         )
     for row, (label, p) in enumerate(zip(labels, parts, strict=True)):
         # Above the bar, not beside the axis: the whole width is for time.
-        text = f"<b>{plotly_text(_short(label))}</b>"
+        text = f"<b>{plotly_text(clipped(label, _LONGEST_LABEL))}</b>"
         figure.add_annotation(
             x=0, y=row, text=text, xanchor="left", yshift=_LABEL_SHIFT_PX, xshift=-2
         )
@@ -172,7 +176,3 @@ def _unit(longest_ns: float) -> tuple[float, str]:
 
 def _three_digits(value: float) -> str:
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 60 else label[:59] + "…"

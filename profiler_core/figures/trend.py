@@ -7,6 +7,7 @@ from typing import Literal
 import plotly.graph_objects as go
 
 from profiler_core.analysis.trend import TrendChart, TrendLine, TrendPoint
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -314,7 +315,7 @@ def _mark_changes(
             layer="below",
         )
         if n < _MOST_MARKS:
-            short = text if len(text) <= _LONGEST_CHANGE else f"{text[: _LONGEST_CHANGE - 1]}…"
+            short = clipped(text, _LONGEST_CHANGE)
             figure.add_annotation(
                 x=position,
                 yref="paper",

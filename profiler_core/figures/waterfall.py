@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from profiler_core.analysis.waterfall import Waterfall, WaterfallRow
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import Figure, new_figure
 from profiler_core.figures.theme import Palette
@@ -177,7 +178,7 @@ def _colour(bar: Bar, palette: Palette) -> str:
 
 
 def _name(bar: Bar) -> str:
-    label = bar.label if len(bar.label) <= _MOST_LABEL else bar.label[: _MOST_LABEL - 1] + "…"
+    label = clipped(bar.label, _MOST_LABEL)
     text = "<br>".join(plotly_text(line) for line in wrap(label, _LINE))
     return f"<b>{text}</b>" if bar.total is not None else text
 

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.timeline.index import Index
 from profiler_core.timeline.view import View
 
@@ -45,7 +46,9 @@ def encode(index: Index, view: View) -> bytes:
             "event_lanes": view.event_lanes,
             "series": view.series,
             "count_lanes": view.count_lanes,
-            "names": [_shortened(index.name_text(number)) for number in names.tolist()],
+            "names": [
+                clipped(index.name_text(number), MAX_NAME_LENGTH) for number in names.tolist()
+            ],
             "columns": described,
         }
     )
@@ -65,7 +68,3 @@ def _laid_out(columns: dict[str, NDArray[np.generic]]) -> tuple[list[list[object
         parts.append(data + b"\0" * padding)
         offset += len(data) + padding
     return described, b"".join(parts)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_NAME_LENGTH else text[: MAX_NAME_LENGTH - 1] + "…"

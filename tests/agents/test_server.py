@@ -13,9 +13,10 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from profiler_core.agents import capturing
-from profiler_core.agents.answer import MOST_CHARACTERS, Page, cut_in_the_middle, page, written
+from profiler_core.agents.answer import MOST_CHARACTERS, Page, page, written
 from profiler_core.agents.serve import server
 from profiler_core.agents.tools import TOOLS, Findings
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
@@ -363,8 +364,8 @@ def test_every_kernel_has_an_id_that_finds_it_alone():
 
 
 def test_a_long_name_is_cut_in_its_middle():
-    assert cut_in_the_middle("abcdefghij", 10) == "abcdefghij"
-    assert cut_in_the_middle("abcdefghijk", 6) == "abc…jk"
+    assert clipped("abcdefghij", 10) == "abcdefghij"
+    assert clipped("abcdefghijk", 6) == "abc…jk"
 
 
 def test_memory_is_the_command_lines_with_the_largest_rows(capsys):

@@ -43,7 +43,7 @@ def test_defaults_and_common_options_stand_in_every_help(verb):
 
 
 def test_text_is_cut_on_a_terminal_alone_and_marked(terminal, monkeypatch):
-    assert shorten("abcdefghij", 7) == "abcd…ij"
+    assert shorten("abcdefghij", 7) == "abc…hij"
     assert clipped("abcdefghij", 7) == "abcdef…"
     show_whole(True)
     assert shorten("abcdefghij", 7) == clipped("abcdefghij", 7) == "abcdefghij"

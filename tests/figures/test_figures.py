@@ -4,9 +4,13 @@ import re
 
 import pytest
 
+from profiler_core.analysis.wording.kernel_names import (
+    kernel_labels,
+    plain_kernel_name,
+    short_kernel_name,
+)
 from profiler_core.figures.duration_histogram import duration_histogram
 from profiler_core.figures.kernel_bars import kernel_bars
-from profiler_core.figures.names import plain_kernel_name, short_kernel_name
 from profiler_core.figures.step_bars import step_bars, step_legend, step_rows
 from profiler_core.figures.theme import DARK, LIGHT
 from profiler_core.markup import render
@@ -150,7 +154,7 @@ def _json(figure):
         (
             "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128_32x3_nn_align4>"
             "(cutlass_80_tensorop_s1688gemm_128x128_32x3_nn_align4::Params)",
-            "cutlass_80_tensorop_s1688gemm_128x128_32x3_nn…",
+            "cutlass_80_tensorop_s16…128x128_32x3_nn_align4",
         ),
         ("triton_poi_fused_relu_0", "triton_poi_fused_relu_0"),
         ("", ""),
@@ -171,3 +175,28 @@ def test_quotes_in_a_name_are_shown_as_they_are():
     figure = step_bars(['it\'s "mine" <b>'], [some_parts(100.0)], LIGHT)
     texts = [annotation.text for annotation in figure.layout.annotations]
     assert '<b>it\'s "mine" &lt;b&gt;</b>' in texts
+
+
+@pytest.mark.parametrize("longest", [30, 40, 52])
+@pytest.mark.parametrize(
+    "family",
+    [
+        [f"triton_poi_fused__native_batch_norm_legit_no_training_add_relu_{n}" for n in range(12)],
+        [f"void at::native::vectorized_elementwise_kernel<{n}, at::native::CUDAFunctor_add<float>, "
+         "std::array<char*, 3ul> >(int, float)" for n in (2, 4, 8)],
+        ["void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(i)",
+         "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<Half>>(i)"],
+        [f"sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize{m}x{n}x32_warpgroupsize1x1x1_kernel"
+         for m in (64, 128) for n in (32, 64, 128)],
+        ["a" * 200 + "b" + "c" * 200, "a" * 200 + "d" + "c" * 200],
+        ["x" * 60 + ending for ending in ("", " ")],
+    ],
+)  # fmt: skip
+def test_labels_of_one_family_differ(family, longest):
+    labels = kernel_labels(family, longest)
+    assert len(set(labels)) == len(family)
+    assert all(len(label) <= longest for label in labels)
+
+
+def test_equal_names_have_equal_labels():
+    assert len(set(kernel_labels(["gemm<1>", "gemm<1>"]))) == 1

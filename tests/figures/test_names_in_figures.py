@@ -51,6 +51,6 @@ def test_no_recompile_is_drawn():
 
 
 def test_long_names_keep_both_ends():
-    assert clipped("my_model_eager_trace.json.gz", 14) == "my_model_…n.gz"
+    assert clipped("my_model_eager_trace.json.gz", 14) == "my_mode…son.gz"
     assert len(clipped("a" * 90, 20)) == 20
     assert clipped("short", 20) == "short"

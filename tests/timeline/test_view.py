@@ -137,7 +137,7 @@ def test_a_packet_holds_what_the_view_shows(tmp_path):
     assert columns["dur"].tolist() == [20, 5, 5]
     names = [header["names"][n] for n in columns["name"]]
     assert names[1] == "a_kernel"
-    assert names[0] == names[2] == "k" * 159 + "…"
+    assert names[0] == names[2] == "k" * 80 + "…" + "k" * 79
     assert columns["row"].tolist() == [0, 1, 2]
 
 

@@ -14,6 +14,7 @@ from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.wording.kernel_names import short_kernel_name
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_duration
 
@@ -172,7 +173,8 @@ def _kernels(line: FoldedGroup) -> str:
         if longest is None:
             return ""
         n = len(side.kernels)
-        sides.append(f"{longest.name[:60]}{f' and {n - 1} more' if n > 1 else ''}")
+        name = short_kernel_name(longest.name, 60)
+        sides.append(f"{name}{f' and {n - 1} more' if n > 1 else ''}")
     return f"Of the first: {' → '.join(sides)}."
 
 

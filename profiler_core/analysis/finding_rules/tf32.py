@@ -15,6 +15,7 @@ from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import plain_fp32, roofline
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.wording.kernel_names import short_kernel_name
 from profiler_core.units import format_duration
 
 # Matrix times vector, or a few of them: cuBLAS has these kernels on the CUDA cores alone.
@@ -59,7 +60,7 @@ def tf32_off(facts: Facts) -> Finding | None:
         title="Matrix products run in plain fp32, without Tensor Cores.",
         evidence=f"{format_duration(time)} per step "
         f"({facts.share_text(time)}) in {sum(k.n for k in kernels) // facts.n_steps} "
-        f"kernels such as {kernels[0].name[:60]}. {basis}",
+        f"kernels such as {short_kernel_name(kernels[0].name, 60)}. {basis}",
         advice=_advice(kernels),
         page="kernels",
         at_stake_ns=stake,

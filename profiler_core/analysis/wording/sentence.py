@@ -45,10 +45,13 @@ def counted(n: int, noun: str) -> str:
 
 
 def clipped(name: str, longest: int) -> str:
-    """The name cut in its middle: "my_resnet50_pro…ank0.json.gz"."""
+    """The name cut in its middle, the one way to shorten: "my_resnet50_…nk0.json.gz".
+
+    Both ends stay, because names of one family begin alike and end in what tells them apart.
+    """
     if len(name) <= longest:
         return name
-    tail = max(1, (longest - 1) // 3)
+    tail = max(1, (longest - 1) // 2)
     return f"{name[: max(1, longest - 1 - tail)]}…{name[-tail:]}"
 
 

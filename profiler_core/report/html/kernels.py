@@ -1,15 +1,14 @@
 """The chapter of kernels: the longest as bars, more of them as a table, kinds of all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.rows.categories import category_rows
 from profiler_core.analysis.rows.table import Cell, Table
-from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.analysis.wording.kernel_names import kernel_labels
 from profiler_core.figures.kernel_bars import kernel_bars
-from profiler_core.figures.names import plain_kernel_name
 from profiler_core.figures.theme import LIGHT
 from profiler_core.report.contents import Contents
 from profiler_core.report.html.charts import Charts
@@ -29,14 +28,18 @@ def kernels(contents: Contents, charts: Charts) -> Mapping[str, Any] | None:
     heads = ("Kernel", *(head for label in labels for head in (f"n {label}", label)))
     return {
         "chart": charts.chart(kernel_bars(labels, rows, LIGHT), alt),
-        "table": Table(heads, tuple(map(_row, rows[:_MOST])), max(0, len(rows) - _MOST)),
+        "table": Table(heads, _rows(rows[:_MOST]), max(0, len(rows) - _MOST)),
         "labels": labels,
         "categories": category_rows([contents.sides[run] for run in contents.kernel_runs]),
     }
 
 
-def _row(row: KernelRow) -> tuple[Cell, ...]:
-    name = clipped(plain_kernel_name(row.name), _LONGEST)
+def _rows(rows: Sequence[KernelRow]) -> tuple[tuple[Cell, ...], ...]:
+    names = kernel_labels([row.name for row in rows], _LONGEST)
+    return tuple(map(_row, names, rows))
+
+
+def _row(name: str, row: KernelRow) -> tuple[Cell, ...]:
     cells = [Cell(name, is_code=True, below=(CATEGORIES.get(row.category, row.category),))]
     for side in row.sides:
         cells.append(Cell("·" if side is None else format_count(side.n)))

@@ -12,13 +12,14 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.wording.kernel_names import kernel_labels, plain_kernel_name
 from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.figures.names import plain_kernel_name
 from profiler_core.spreadsheet import harmless
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
 from profiler_core.ui.style import colors
 
 _HEIGHT_PX = 460
+_LONGEST_NAME, _NAME_PX = 34, 248  # characters of a name, and the column that holds them
 _LONGEST_HEAD = 16  # characters of a run's name
 _COUNTED = ("dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes")
 _NO_NEWS_US = 0.5  # per step; smaller than what two profiled runs of the same code differ by
@@ -99,7 +100,7 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measu
 def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> Any:
     frame = pd.DataFrame(
         {
-            "name": [plain_kernel_name(row.name) for row in rows],
+            "name": kernel_labels([row.name for row in rows], _LONGEST_NAME),
         }
     )
     for run in range(len(labels)):
@@ -112,6 +113,7 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured
             frame[f"m{run}"] = [_dram_mb(counted.get(row.name)) for row in rows]
     frame["n"] = [_calls(row) for row in rows]
     frame["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
+    frame["whole"] = [plain_kernel_name(row.name) for row in rows]
     styled: Any = frame.style  # its stubs know no columns by name
     deltas = [f"d{run}" for run in range(1, len(labels))]
     palette = colors()
@@ -136,11 +138,12 @@ def _calls(row: KernelRow) -> str:
 def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
     """Names first, then each run's times: what a phone shows without scrolling."""
     config: dict[str, Any] = {
-        "name": st.column_config.TextColumn("kernel", width=230, pinned=True),
+        "name": st.column_config.TextColumn("kernel", width=_NAME_PX, pinned=True),
         "n": st.column_config.TextColumn(
             "calls per step", width=24 + 34 * len(labels), help=f"In {', then '.join(labels)}."
         ),
         "category": st.column_config.TextColumn("kind", width=130),
+        "whole": st.column_config.TextColumn("whole name", width=240),
     }
     for run, label in enumerate(labels):
         head = clipped(label, _LONGEST_HEAD)

@@ -8,9 +8,8 @@ import streamlit as st
 from profiler_core.analysis.memory.live import LiveRow, LiveSet
 from profiler_core.analysis.memory.snapshot import SnapshotLive
 from profiler_core.analysis.rows.table import Cell, Table, text_row
-from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.analysis.wording.kernel_names import short_kernel_name
 from profiler_core.figures.memory_icicle import memory_icicle
-from profiler_core.figures.names import short_kernel_name
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.notes import show_notes
@@ -76,5 +75,5 @@ def _show_operators(live: LiveSet) -> None:
 
 def _operator(row: LiveRow) -> Cell:
     origin = " · ".join(filter(None, (row.module, row.source)))
-    name = clipped(short_kernel_name(row.operator, 60), 48)
+    name = short_kernel_name(row.operator, 48)
     return Cell(name, below=(origin,) if origin else (), hint=row.operator)
