@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.kernel_sides import KernelRow
-from profiler_core.analysis.wording.kernel_names import kernel_labels
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from profiler_core.analysis.wording.kernel_names import (
+from profiler_core.analysis.kernel_names import (
     kernel_labels,
     plain_kernel_name,
     short_kernel_name,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
+from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.what_if.change import Change
-from profiler_core.analysis.wording.kernel_names import short_kernel_name
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_duration
 

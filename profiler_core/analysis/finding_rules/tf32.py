@@ -13,9 +13,9 @@ from profiler_core.analysis.finding_rules.facts import (
 )
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import plain_fp32, roofline
+from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.what_if.change import Change
-from profiler_core.analysis.wording.kernel_names import short_kernel_name
 from profiler_core.units import format_duration
 
 # Matrix times vector, or a few of them: cuBLAS has these kernels on the CUDA cores alone.

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.rows.categories import category_rows
 from profiler_core.analysis.rows.table import Cell, Table
-from profiler_core.analysis.wording.kernel_names import kernel_labels
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.figures.theme import LIGHT
 from profiler_core.report.contents import Contents

@@ -6,9 +6,9 @@ import streamlit as st
 
 from profiler_core.analysis.dossier.record import Dossier, GeneratedCode, Launch, SourceLine
 from profiler_core.analysis.item import module_item, source_item
+from profiler_core.analysis.kernel_names import plain_kernel_name
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.wording.dossier import roofline_sentences
-from profiler_core.analysis.wording.kernel_names import plain_kernel_name
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.markup import Markup, render
 from profiler_core.ui.counters.words import detail_lines, traffic_sentence, use_sentence

@@ -11,8 +11,8 @@ import streamlit as st
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.item import kernel_item
+from profiler_core.analysis.kernel_names import kernel_labels, plain_kernel_name
 from profiler_core.analysis.kernel_sides import KernelRow
-from profiler_core.analysis.wording.kernel_names import kernel_labels, plain_kernel_name
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.spreadsheet import harmless
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key

@@ -5,10 +5,10 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.memory.live import LiveRow, LiveSet
 from profiler_core.analysis.memory.snapshot import SnapshotLive
 from profiler_core.analysis.rows.table import Cell, Table, text_row
-from profiler_core.analysis.wording.kernel_names import short_kernel_name
 from profiler_core.figures.memory_icicle import memory_icicle
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.memory.data import Remembered
