@@ -10,18 +10,19 @@ from profiler_core import home
 from profiler_core.capture.against import against_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture, why_no_capture
+from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
 from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
+from profiler_core.jobs.directory import MEASURING
 from profiler_core.jobs.room import needed_to_read, size_of
 from profiler_core.jobs.runner import check_runner
 from profiler_core.settings import settings
 from profiler_core.store import incoming
-from profiler_core.worker.environment import Need, child_environment
+from profiler_core.worker.environment import Need
 from profiler_core.worker.process import module_words, run_module
 from profiler_core.worker.worker import Worker
 
-_LONGEST_TITLE = 300
 _ANSWERING = "profiler_core.agents.answering"  # a stage above: only its process knows it
 _ABOUT_RUNS = ("run", "baseline", "candidate")  # of what agents ask, for the audit
 _VERBS = {"report": "Report", "export": "Merged trace"}
@@ -41,22 +42,22 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
             f"{spec.workload[:60]} is not a model name.",
             remedy="Name a model, or FILE.py:FUNCTION.",
         )
-    spec = _with_listed_interpreters(spec, asker)
+    spec = with_listed_interpreters(spec, asker)
     runner = settings().runner_user
     check_runner(runner)
-    title = f"{spec.title} · {', '.join(v.label for v in spec.variants)}"[:_LONGEST_TITLE]
+    title = f"{spec.title} · {', '.join(v.label for v in spec.variants)}"[:LONGEST_TITLE]
     out = home.runs_directory()
     command = ["capture", *spec.to_argv(), "--out", "{out}", "--progress", "{progress}"]
     swept = spec.sweep.text if spec.sweep is not None else ""
     python = swept if swept.startswith("python=") else spec.python
     compared = {"against": spec.against} if spec.against else {}
-    _write_down(asker, "capture", title, device=spec.device, python=python, **compared)
+    write_down(asker, "capture", title, device=spec.device, python=python, **compared)
     return jobs.submit(
         module_words("profiler_core", *command),
         title=title,
         device=spec.device,
-        environment=_for_code_of(asker),
-        owner=_owner(asker),
+        environment=for_code_of(asker),
+        owner=owner_for(asker),
         out=out,
         capture=spec.to_dict(),
         runner=runner,
@@ -84,11 +85,11 @@ def cancel_capture(asker: Asker | None, job_id: str) -> None:
         raise BadInput(
             f"The capture {job_id} has ended already: {job.state}.", remedy="Look at its runs."
         )
-    _write_down(asker, "cancel", job.spec.title[:_LONGEST_TITLE])
+    write_down(asker, "cancel", job.spec.title[:LONGEST_TITLE])
     jobs.cancel(job_id)
 
 
-def _with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:
+def with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:
     """The spec with the path of each interpreter that it names, those of a sweep included."""
     sweep = spec.sweep
     if sweep is not None and sweep.parameter == "python":
@@ -116,9 +117,9 @@ def ask_interpreter(asker: Asker | None, python: str | None) -> "Question":
     """
     asker = check_may_capture(asker)
     executable = interpreter_for(python, asker)
-    _write_down(asker, "ask interpreter", executable or "the server's own")
+    write_down(asker, "ask interpreter", executable or "the server's own")
     arguments = ["doctor", "--json", *([f"--python={executable}"] if executable else [])]
-    return Question(tuple(arguments), _for_code_of(asker))
+    return Question(tuple(arguments), for_code_of(asker))
 
 
 class Question:
@@ -160,15 +161,15 @@ def make_file(
     """
     asker = _check_may_look(asker)
     names = [run.name for run in runs]
-    _write_down(asker, verb, ", ".join(names)[:_LONGEST_TITLE], ending=ending)
+    write_down(asker, verb, ", ".join(names)[:LONGEST_TITLE], ending=ending)
     needs: tuple[Need, ...] = ("database",) if verb == "report" else ()  # a report has its review
     words = (verb, *(str(run.resolve()) for run in runs), "-o", f"{{job}}/{verb}{ending}", *options)
     return jobs.submit(
         module_words("profiler_core.cli", *words),
         kind=verb,
-        title=f"{_VERBS.get(verb, verb)}: {', '.join(names)}"[:_LONGEST_TITLE],
+        title=f"{_VERBS.get(verb, verb)}: {', '.join(names)}"[:LONGEST_TITLE],
         needs=needs,
-        owner=_owner(asker),
+        owner=owner_for(asker),
     )
 
 
@@ -189,10 +190,10 @@ def read_file(asker: Asker | None, module: str, path: Path, version: str) -> str
     return jobs.submit(
         module_words(module, str(path)),
         kind="read",
-        title=f"{path.parent.name}/{path.name}"[-_LONGEST_TITLE:],
+        title=f"{path.parent.name}/{path.name}"[-LONGEST_TITLE:],
         subject=f"{module}\n{path}\n{version}",
         is_shared=True,
-        owner=_owner(asker),
+        owner=owner_for(asker),
         needed_bytes=needed_to_read(path),
         input_bytes=size_of(path),
     )
@@ -225,7 +226,7 @@ def start_reading_upload(asker: Asker | None, upload_id: str, file_numbers: Coll
         QueueFull: too many jobs run or wait.
     """
     asker = _check_may_upload(asker)
-    _write_down(asker, "upload", f"upload/{upload_id}", n_files=len(file_numbers))
+    write_down(asker, "upload", f"upload/{upload_id}", n_files=len(file_numbers))
     names = [file.name for file in incoming.received(upload_id, tuple(file_numbers))]
     words = (upload_id, *map(str, file_numbers), f"--owner={asker.person}")
     return _submit_ingest(
@@ -248,7 +249,7 @@ def start_recording_push(asker: Asker | None, upload_id: str, name: str, via: st
         QueueFull: too many jobs run or wait.
     """
     asker = _check_may_upload(asker)
-    _write_down(asker, "upload", f"upload/{upload_id}", n_files=1)
+    write_down(asker, "upload", f"upload/{upload_id}", n_files=1)
     words = (upload_id, f"--owner={asker.person}", f"--via={via}")
     return _submit_ingest(
         asker, "profiler_core.store.history.pushed", words, upload_id, name, ("database", "remote")
@@ -273,7 +274,7 @@ def start_judging(
         HistoryUnavailable: the audit cannot be written; nothing is judged then.
     """
     asker = _check_may_look(asker)
-    _write_down(asker, "gate", f"{baseline}, {candidate}"[:_LONGEST_TITLE], limits=dict(limits))
+    write_down(asker, "gate", f"{baseline}, {candidate}"[:LONGEST_TITLE], limits=dict(limits))
     question = {"baseline": baseline, "candidate": candidate, "limits": limits, "same": tuple(same)}
     return _asked("profiler_core.store.judging", question)
 
@@ -292,7 +293,7 @@ def start_answering(asker: Asker | None, tool: str, arguments: Mapping[str, obje
     """
     asker = _check_may_look(asker)
     about = {name: value for name, value in arguments.items() if name in _ABOUT_RUNS}
-    _write_down(asker, "ask", tool, **about)
+    write_down(asker, "ask", tool, **about)
     return _asked(_ANSWERING, {"tool": tool, "arguments": arguments})
 
 
@@ -304,10 +305,10 @@ def _submit_ingest(
     return jobs.submit(
         module_words(module, *words),
         kind="ingest",
-        title=title[:_LONGEST_TITLE] or upload_id,
+        title=title[:LONGEST_TITLE] or upload_id,
         subject=upload_id,
         is_shared=True,
-        owner=_owner(asker),
+        owner=owner_for(asker),
         needs=needs,
         needed_bytes=needed_to_read(received),
         input_bytes=size_of(received),
@@ -338,7 +339,7 @@ def cancel_job(asker: Asker | None, job_id: str) -> None:
     if asker is None or not may_cancel(asker, job):
         raise Refused("This job is somebody else's.", remedy="Ask whoever started it.")
     if job.is_live:
-        _write_down(asker, "cancel", job.spec.title[:_LONGEST_TITLE])
+        write_down(asker, "cancel", job.spec.title[:LONGEST_TITLE])
         jobs.cancel(job_id)
 
 
@@ -362,7 +363,7 @@ def read_again(asker: Asker | None, job_id: str) -> str:
 
 def may_cancel(asker: Asker, job: jobs.Job) -> bool:
     """Whether this person may stop the job."""
-    if job.spec.kind == "capture" and why_no_capture(asker) is not None:
+    if job.spec.kind in MEASURING and why_no_capture(asker) is not None:
         return False
     return may_see(asker, job)
 
@@ -376,23 +377,3 @@ def _check_may_look(asker: Asker | None) -> Asker:
     if asker is None or "look" not in asker.deeds:
         raise Refused("You may not see runs here.", remedy="Sign in first.")
     return asker
-
-
-def _owner(asker: Asker) -> str | None:
-    """Whose the job is; None: nobody signs in here."""
-    return AGENT if asker.is_agent else asker.person if asker.signed_in else None
-
-
-def _for_code_of(asker: Asker) -> dict[str, str]:
-    """The environment of a process that runs this person's code."""
-    return child_environment(
-        kept_names=settings().capture_variables, is_own_machine=asker.is_own_machine
-    )
-
-
-def _write_down(asker: Asker, action: str, subject: str, **detail: object) -> None:
-    from profiler_core.store import history  # an agent's server starts without the database
-
-    if asker.is_agent:
-        detail["by"] = AGENT
-    history.note(asker.person, action, subject, **detail)

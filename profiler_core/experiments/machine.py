@@ -8,8 +8,6 @@ from typing import Any
 
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.summary import Summary
-from profiler_core.capture.interpreter import Interpreter
-from profiler_core.capture.spec import CaptureSpec
 
 _CONVOLUTIONS = ("conv", "triton_template_conv")
 _ATTENTION = "attention"
@@ -54,25 +52,6 @@ class Machine:
 def what_it_asks(finding: Finding) -> str:
     """The lever of the finding's change, else its own key: what `levers.CALLS` knows."""
     return finding.change.lever if finding.change is not None else finding.key
-
-
-def machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Machine:
-    """Before anything was captured.
-
-    Args:
-        spec: of the workload.
-        interpreter: that was asked for the configuration (`probe(settings=…)`).
-        device: "cpu" or "cuda:0".
-    """
-    cpus = first_threads()
-    return Machine(
-        on_gpu=device.startswith("cuda"),
-        trains=spec.trains,
-        torch=str(interpreter.torch),
-        config=interpreter.settings,
-        n_cores=len(cpus),
-        first_threads=cpus,
-    )
 
 
 def first_threads() -> tuple[int, ...]:

@@ -4,6 +4,8 @@ import argparse
 import re
 import time
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
@@ -12,6 +14,7 @@ from profiler_core.errors import BadInput
 from profiler_core.experiments.folder import new_experiment_id
 from profiler_core.experiments.levers import check_names, setting_of
 from profiler_core.model.experiment import Experiment
+from profiler_core.model.run import RunRecord
 
 DEFAULT_BUDGET = "20m"
 # Decided by an experiment itself, and not by whoever asks for it.
@@ -107,3 +110,47 @@ def spec_of(experiment: Experiment) -> CaptureSpec:
 def for_trials(spec: CaptureSpec) -> CaptureSpec:
     """What trials leave out: a second compilation, the telemetry phase and further passes."""
     return replace(spec, warm_compile=False, telemetry_seconds=0.0, stacks=False, counters=False)
+
+
+def spec_of_run(record: RunRecord) -> CaptureSpec | None:
+    """The capture that a run is of, to try settings of its workload.
+
+    Args:
+        record: of the run.
+
+    Returns:
+        None where the run is of no capture: a bare trace, or a script that recorded itself.
+    """
+    recorded = record.spec
+    if not recorded.get("workload"):
+        return None
+    values = {
+        name: _as_tuples(recorded[name])
+        for name in declared(CaptureSpec)
+        if name in recorded and name not in (*OWN_OPTIONS, "name", "compile_target")
+    }
+    # What is only said of the machine that made the run: here it may be another one.
+    if values.get("device") != "cpu":
+        values["device"] = "auto"
+    for name in ("python", "directory"):
+        if values.get(name) and not Path(values[name]).exists():
+            values[name] = None
+    try:
+        return CaptureSpec(**values)
+    except (TypeError, BadInput):  # an older capture's
+        return None
+
+
+def start_of_run(record: RunRecord) -> str:
+    """The variant of a run, where an experiment can start from it; else `default`."""
+    try:
+        setting_of(record.variant)
+    except BadInput:
+        return "default"
+    return record.variant
+
+
+def _as_tuples(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_as_tuples, value))
+    return value

@@ -27,7 +27,7 @@ from profiler_core.capture.variant_spec import VariantSpec, parse_variant
 from profiler_core.errors import BadInput, Cancelled
 from profiler_core.experiments.folder import caches_of, folder_of, forget_caches, write_experiment
 from profiler_core.experiments.levers import config_keys, fitting
-from profiler_core.experiments.machine import Machine, machine_of
+from profiler_core.experiments.machine import Machine, first_threads
 from profiler_core.experiments.measured import Held, held, measurement_of, seen, trial_of
 from profiler_core.experiments.predicted import gains
 from profiler_core.model.experiment import Batch, Experiment, Setting, Trial
@@ -97,7 +97,7 @@ class Runner:
         ask_first(spec, self._listen, self.is_cancelled, self._interpreters)
         interpreter = self._interpreters[spec.python]
         self._device = device_of(spec, interpreter)
-        self._machine = machine_of(spec, interpreter, self._device)
+        self._machine = _machine_of(spec, interpreter, self._device)
         name = str(interpreter.facts.get("cpu") or "CPU")
         if self._machine.on_gpu:
             name = str(interpreter.gpus[0].get("gpu") or interpreter.gpus[0].get("name") or "GPU")
@@ -267,6 +267,25 @@ class Runner:
         self.experiment = experiment
         write_experiment(self.out, experiment)
         self.changed(experiment)
+
+
+def _machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Machine:
+    """Before anything was captured.
+
+    Args:
+        spec: of the workload.
+        interpreter: that was asked for the configuration (`probe(settings=…)`).
+        device: "cpu" or "cuda:0".
+    """
+    cpus = first_threads()
+    return Machine(
+        on_gpu=device.startswith("cuda"),
+        trains=spec.trains,
+        torch=str(interpreter.torch),
+        config=interpreter.settings,
+        n_cores=len(cpus),
+        first_threads=cpus,
+    )
 
 
 def _is_possible(setting: Setting) -> bool:

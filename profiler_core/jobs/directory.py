@@ -45,6 +45,8 @@ LIVE_STATES = frozenset({"queued", "running"})
 
 # A command that dies three times would kill the machine a fourth time.
 MOST_STARTS = 3
+# Kinds of jobs that run a person's code on a device: those of one device run one after another.
+MEASURING = frozenset({"capture", "try"})
 _LIVE = "live"
 
 
@@ -69,6 +71,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     disk_bytes: int = 0  # an estimate of what it adds
     runner: str | None = None  # the user of the system that the command runs as; None: ours
     input_bytes: int = 0  # what it reads, packed as it is
+    is_own_machine: bool = False  # its code is that of the person whose machine this is
 
 
 class JobStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -85,9 +85,9 @@ def waits_for(spec: JobSpec, others: Sequence[Other], room: Room) -> Waiting | N
             f"{format_bytes(KEEP_FREE_BYTES)} must stay free of the "
             f"{format_bytes(room.disk_free_bytes)} that are left."
         )
-    if spec.kind == "capture":
+    if spec.kind in files.MEASURING:
         return _waits_for_device(spec, others)
-    shared = [other for other in others if other.spec.kind != "capture"]
+    shared = [other for other in others if other.spec.kind not in files.MEASURING]
     running = [other.spec for other in shared if other.is_running]
     ahead = [
         other
@@ -117,7 +117,7 @@ def _waits_for_device(spec: JobSpec, others: Sequence[Other]) -> Waiting | None:
         (
             other.spec
             for other in others
-            if other.spec.kind == "capture"
+            if other.spec.kind in files.MEASURING
             and other.spec.device == spec.device
             and _submitted(other.spec) < _submitted(spec)
         ),

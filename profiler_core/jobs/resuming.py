@@ -77,11 +77,20 @@ def resume_interrupted() -> tuple[str, ...]:
                 continue
             held.pop_all()  # the supervisor has it from here
         try:
-            start_supervisor(directory, alive, child_environment(spec.needs))
+            start_supervisor(directory, alive, _environment(spec))
             started.append(spec.job_id)
         except FusionscopeError as error:  # stays queued: the next look tries again
             _log.warning("%s could not be started again: %s", spec.job_id, error)
     return tuple(started)
+
+
+def _environment(spec: files.JobSpec) -> dict[str, str]:
+    """What the job gets when it starts again: as when it was submitted."""
+    if spec.kind not in files.MEASURING:
+        return child_environment(spec.needs)
+    return child_environment(
+        kept_names=settings().capture_variables, is_own_machine=spec.is_own_machine
+    )
 
 
 def tidy_up(now_s: float | None = None) -> None:

@@ -284,7 +284,7 @@ def after_interruption(directory: Path, spec: JobSpec, status: JobStatus) -> Job
         state="interrupted",
         error=_why_interrupted(directory),
         remedy="Start it again; what was measured is kept with the runs."
-        if spec.kind == "capture"
+        if spec.kind in files.MEASURING
         else "Try it once more; it may need more memory than there is.",
         ended_at=files.heartbeat_at(directory) or status.started_at,
     )

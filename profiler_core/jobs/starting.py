@@ -34,6 +34,7 @@ def submit(
     needed_bytes: tuple[int, int] = (0, 0),
     runner: str | None = None,
     input_bytes: int = 0,
+    is_own_machine: bool = False,
 ) -> str:
     """Start `command` under a supervisor of its own, and return the job's id at once.
 
@@ -41,8 +42,8 @@ def submit(
         command: argv; `{progress}` becomes the path of the progress file, `{out}` the folder of
             that name, `{job}/` at the beginning of an argument the job's folder.
         title: what people see in the list.
-        kind: "capture", or of work by a module of ours that answers as `worker/protocol.py` says
-            and starts again when it was killed.
+        kind: "capture"; "try", which goes on where it was killed; or of work by a module of ours
+            that answers as `worker/protocol.py` says and starts again when it was killed.
         device: of captures: those of one device run in the order of submission, one at a time.
         environment: all of the variables that a capture gets; None: those without secrets.
         needs: what a module of ours must reach.
@@ -54,6 +55,8 @@ def submit(
         needed_bytes: estimates of its memory and of what it adds to the disk.
         runner: the user of the system that a capture runs as; None: who runs this.
         input_bytes: the size of what it reads.
+        is_own_machine: it runs code of the person whose machine this is, and gets that person's
+            variables when it starts again.
 
     Raises:
         QueueFull: too many jobs run or wait.
@@ -83,12 +86,13 @@ def submit(
                 kind=kind,
                 subject=subject,
                 needs=tuple(needs),
-                answers=kind != "capture",
+                answers=kind not in files.MEASURING,
                 starts_again=kind != "capture",
                 memory_bytes=needed_bytes[0],
                 disk_bytes=needed_bytes[1],
                 runner=runner,
                 input_bytes=input_bytes,
+                is_own_machine=is_own_machine,
             )
             alive = files.hold_alive(directory)
             files.write(directory, JobStatus(state="queued"))

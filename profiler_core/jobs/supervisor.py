@@ -254,7 +254,8 @@ class Supervisor:
         )
         latest = read_progress(self._directory / files.PROGRESS).latest
         last_word = latest.phase if latest is not None else None
-        if exit_status == 0 or last_word == "finished":
+        is_capture = self._spec.kind == "capture"  # each capture of an experiment says it, too
+        if exit_status == 0 or (is_capture and last_word == "finished"):
             return status
         if was_stopped:
             return self._stopped(started_at)

@@ -75,7 +75,7 @@ def test_a_wait_out_of_bounds_is_refused(states, seconds):
 def test_a_capture_of_an_agent_is_cancelled_and_written_down(states, monkeypatch):
     states += ["running"]
     done = []
-    monkeypatch.setattr(deeds, "_write_down", lambda asker, *words: done.append(words))
+    monkeypatch.setattr(deeds, "write_down", lambda asker, *words: done.append(words))
     monkeypatch.setattr(deeds.jobs, "cancel", done.append)
     assert capturing.cancel_capture(JOB.job_id).job == JOB.job_id
     assert done == [("cancel", "bert · eager"), JOB.job_id]

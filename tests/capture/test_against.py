@@ -148,10 +148,10 @@ def test_a_sweep_has_its_own_baselines(project):
 def test_the_door_checks_the_interpreter_and_says_the_kind(project, tmp_path, monkeypatch):
     agent = Asker(person="a", deeds=frozenset({"capture", "look"}), is_own_machine=False)
     with pytest.raises(Refused):
-        deeds._with_listed_interpreters(spec_of(project, f"python:{sys.executable}"), agent)
+        deeds.with_listed_interpreters(spec_of(project, f"python:{sys.executable}"), agent)
     with pytest.raises(Refused):
-        deeds._with_listed_interpreters(spec_of(project, str(Path(sys.executable))), agent)
-    assert deeds._with_listed_interpreters(spec_of(project, "main"), agent).against == "git:main"
+        deeds.with_listed_interpreters(spec_of(project, str(Path(sys.executable))), agent)
+    assert deeds.with_listed_interpreters(spec_of(project, "main"), agent).against == "git:main"
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from profiler_core.door import deeds
 from profiler_core.door.asker import Asker
 from profiler_core.errors import FusionscopeError
 from profiler_core.jobs import service as jobs
+from profiler_core.jobs.directory import MEASURING
 from profiler_core.jobs.service import Job
 from profiler_core.store import history, incoming
 from profiler_core.ui.address import in_address
@@ -26,7 +27,7 @@ from profiler_core.ui.upload.receiving import accepted
 _REFRESH_S = 2.0
 _LISTED = 50
 _OWN, _ALL = "Mine", "Everybody's"
-_KINDS = {"capture": "Capture", "ingest": "Upload", "read": "First reading"}
+_KINDS = {"capture": "Capture", "try": "Experiment", "ingest": "Upload", "read": "First reading"}
 
 
 def show_jobs() -> None:
@@ -112,7 +113,7 @@ def _row(job: Job) -> None:
 
 
 def _progress(job: Job) -> None:
-    if job.spec.kind == "capture":
+    if job.spec.kind in MEASURING:
         latest = job.progress.latest
         _note(latest.text if latest and latest.text else "Starting the processes.")
         return
@@ -127,6 +128,8 @@ def _result(job: Job) -> None:
     """The way to what it made."""
     if job.spec.kind == "capture":
         page_link("capture", "Open the capture", {"job": job.job_id})
+    elif job.spec.kind == "try":
+        page_link("experiments", "Open the experiment", {"experiment": job.spec.subject})
     elif job.state != "finished":
         # What was killed too often keeps what was received, for a day.
         if job.spec.kind == "ingest" and incoming.kept(job.spec.subject):

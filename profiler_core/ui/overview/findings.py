@@ -9,20 +9,26 @@ from profiler_core.analysis.item import Item
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.wording.findings import together_text
 from profiler_core.markup import Markup, render
+from profiler_core.model.run import RunRecord
 from profiler_core.ui.dossier.address import item_link, with_item
+from profiler_core.ui.experiments.start import may_try, try_button
 from profiler_core.ui.links import Query, href_from_start
 from profiler_core.ui.page import section
 
 _SHOWN = 6  # further ones are folded
 
 
-def show_findings(findings: Sequence[Finding], label: str, query: Query) -> None:
+def show_findings(
+    findings: Sequence[Finding], label: str, query: Query, record: RunRecord, source: Sequence[str]
+) -> None:
     """Draw them; says so where nothing stands out.
 
     Args:
         findings: most important first.
         label: the run they are about.
         query: URL parameters of the pages that they lead to.
+        record: of that run: where captures are allowed, what a finding asks for can be tried.
+        source: keys of the runs that are looked at.
     """
     bounds = " ≤ is an upper bound." if any(finding.is_bound for finding in findings) else ""
     note = f"What stands out in {label}, by the time at stake.{bounds} {together_text(findings)}"
@@ -33,11 +39,29 @@ def show_findings(findings: Sequence[Finding], label: str, query: Query) -> None
             "part of the step.</p>"
         )
         return
-    st.html(_html(findings[:_SHOWN], query))
+    can_try = may_try(record)
+    if can_try:
+        try_button("Try all", "fs_try_all", record, source)
+    _show(findings[:_SHOWN], query, record, source, can_try=can_try)
     n_more = len(findings) - _SHOWN
     if n_more > 0:
         with st.expander(f"{n_more} more", type="compact"):
-            st.html(_html(findings[_SHOWN:], query))
+            _show(findings[_SHOWN:], query, record, source, can_try=can_try)
+
+
+def _show(
+    findings: Sequence[Finding], query: Query, record: RunRecord, source: Sequence[str],
+    *, can_try: bool,
+) -> None:  # fmt: skip
+    """Each with a button where a setting may do what it asks for."""
+    if not can_try:
+        st.html(_html(findings, query))
+        return
+    for finding in findings:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(width="stretch"):
+                st.html(_html([finding], query))
+            try_button("Try it", f"fs_try_{finding.key}", record, source, finding)
 
 
 def _html(findings: Sequence[Finding], query: Query) -> Markup:

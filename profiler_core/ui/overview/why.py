@@ -60,7 +60,9 @@ def show_why(choice: Choice, number: int, below_chart: DeltaGenerator) -> None:
             show_overlap(explanation.overlap)
             page_link("ranks", "See each rank", query)
         if explanation.findings is not None:
-            show_findings(explanation.findings, clipped(labels[1], _LONGEST), query)
+            keys = [entry.key for entry in choice.entries]
+            name, record = clipped(labels[1], _LONGEST), pair.candidate.record
+            show_findings(explanation.findings, name, query, record, keys)
         _show_problems(explanation)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
@@ -71,9 +73,11 @@ def show_why(choice: Choice, number: int, below_chart: DeltaGenerator) -> None:
 def show_run_findings(choice: Choice) -> None:
     """What stands out in a run that nothing is compared with."""
     try:
-        alone = choice.comparison.baseline.alone
+        run = choice.comparison.baseline
+        alone, name = run.alone, clipped(choice.labels[0], _LONGEST)
         if alone.findings is not None:
-            show_findings(alone.findings, clipped(choice.labels[0], _LONGEST), choice.query)
+            keys = [entry.key for entry in choice.entries]
+            show_findings(alone.findings, name, choice.query, run.record, keys)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
     except Exception as error:  # logged with its traceback; the rest of the page stays

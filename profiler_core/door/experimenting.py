@@ -1,0 +1,136 @@
+"""Experiments that a person starts, ends or takes up: right and audit first, then the job."""
+
+from dataclasses import dataclass
+
+from profiler_core import home
+from profiler_core.analysis.experiment.choice import variant_of
+from profiler_core.capture.spec import CaptureSpec
+from profiler_core.door.asker import Asker, Refused, check_may_capture
+from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
+from profiler_core.door.deeds import may_see, with_listed_interpreters
+from profiler_core.errors import BadInput
+from profiler_core.experiments.folder import folder_of, read_experiment, write_experiment
+from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of
+from profiler_core.jobs import service as jobs
+from profiler_core.jobs.runner import check_runner
+from profiler_core.model.experiment import Experiment
+from profiler_core.owner_file import owner_of, write_owner
+from profiler_core.settings import settings
+from profiler_core.worker.process import module_words
+
+KIND = "try"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for: levers (empty: all), where it starts from, and the finding behind it."""
+
+    budget: str
+    levers: tuple[str, ...] = ()
+    start: str = "default"
+    finding: str = ""
+    source: tuple[str, ...] = ()
+
+
+def start_experiment(asker: Asker | None, spec: CaptureSpec, wish: Wish) -> str:
+    """Submit an experiment as a job; returns the experiment's id.
+
+    Raises:
+        Refused: this person may not capture, or not with this interpreter.
+        BadInput: a lever, the budget or the setting makes no sense.
+        HistoryUnavailable: the audit cannot be written; nothing starts then.
+        CaptureFailed: the supervisor does not start.
+    """
+    asker = check_may_capture(asker)
+    if spec.workload.startswith("-"):
+        raise Refused(
+            f"{spec.workload[:60]} is not a model name.",
+            remedy="Name a model, or FILE.py:FUNCTION.",
+        )
+    experiment = new_experiment(
+        with_listed_interpreters(spec, asker),
+        budget_s=budget_seconds(wish.budget),
+        levers=wish.levers,
+        start=wish.start,
+        finding=wish.finding,
+        source=wish.source,
+    )
+    _submit(asker, experiment)
+    return experiment.experiment_id
+
+
+def resume_experiment(asker: Asker | None, experiment_id: str) -> None:
+    """Submit an experiment that was cancelled or ended by its machine once more.
+
+    Raises:
+        Refused: this person may not capture, or it is somebody else's.
+        BadInput: there is no such experiment, or it runs.
+    """
+    asker = check_may_capture(asker)
+    experiment = read_experiment(home.runs_directory(), experiment_id)
+    owner = owner_of(folder_of(home.runs_directory(), experiment_id))
+    if owner not in (None, owner_for(asker)) and "delete" not in asker.deeds:
+        raise Refused("This experiment is somebody else's.", remedy="Start one of your own.")
+    job = job_of(experiment_id)
+    if job is not None and job.is_live:
+        raise BadInput(f"{experiment.title} is on its way.", remedy="Wait for its end.")
+    _submit(asker, experiment)
+
+
+def cancel_experiment(asker: Asker | None, experiment_id: str) -> None:
+    """Ask its job to stop; what was measured is kept.
+
+    Raises:
+        Refused: this person may not, or it is somebody else's.
+        BadInput: there is no such experiment, or it has ended.
+    """
+    asker = check_may_capture(asker)
+    job = job_of(experiment_id)
+    if job is None or not job.is_live:
+        raise BadInput(f"{experiment_id} has ended already.", remedy="Look at its result.")
+    if not asker.is_agent and not may_see(asker, job):
+        raise Refused("This experiment is somebody else's.", remedy="Ask whoever started it.")
+    if asker.is_agent and job.spec.owner != owner_for(asker):
+        raise Refused(
+            f"The experiment {experiment_id} was not started by an agent.",
+            remedy="Let the person stop it who started it.",
+        )
+    write_down(asker, "cancel", job.spec.title[:LONGEST_TITLE])
+    jobs.cancel(job.job_id)
+
+
+def job_of(experiment_id: str) -> jobs.Job | None:
+    """The newest job of an experiment; None: it was started from a shell, or long ago."""
+    return next((job for job in jobs.jobs(kind=KIND) if job.spec.subject == experiment_id), None)
+
+
+def _submit(asker: Asker, experiment: Experiment) -> None:
+    runner = settings().runner_user
+    check_runner(runner)
+    out, owner = home.runs_directory(), owner_for(asker)
+    spec = spec_of(experiment)
+    title = f"Try settings of {experiment.title}"[:LONGEST_TITLE]
+    write_down(asker, "try", title, device=spec.device, python=spec.python)
+    words = [
+        *experiment.words,
+        f"--experiment={experiment.experiment_id}",
+        f"--budget={experiment.budget_s:.0f}s",
+        f"--from={variant_of(experiment.start)}",
+        *([f"--levers={','.join(experiment.levers)}"] if experiment.levers else []),
+    ]
+    if runner is None:  # that user makes the folder itself, and it is taken in at the end
+        write_experiment(out, experiment)
+        if owner is not None:
+            write_owner(folder_of(out, experiment.experiment_id), owner)
+    jobs.submit(
+        module_words("profiler_core", "try", *words, "--out", "{out}", "--progress", "{progress}"),
+        kind=KIND,
+        title=title,
+        device=spec.device,
+        environment=for_code_of(asker),
+        owner=owner,
+        out=out,
+        subject=experiment.experiment_id,
+        runner=runner,
+        is_own_machine=asker.is_own_machine,
+    )

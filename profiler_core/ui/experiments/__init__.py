@@ -1,0 +1,1 @@
+"""Page *Experiments*: which setting is the fastest, tried and measured."""

@@ -1,0 +1,124 @@
+"""One experiment: how far it is, what is known by now, how to end it and to go on with it."""
+
+import shlex
+from html import escape
+
+import streamlit as st
+
+from profiler_core import home
+from profiler_core.analysis.experiment.leading import leader_of
+from profiler_core.analysis.rows.experiment import trials_table
+from profiler_core.analysis.wording.experiment import evidence, headline, responsible
+from profiler_core.door.asker import why_no_capture
+from profiler_core.door.experimenting import cancel_experiment, job_of, resume_experiment
+from profiler_core.errors import FusionscopeError
+from profiler_core.experiments.folder import read_experiment
+from profiler_core.experiments.pasted import pasted
+from profiler_core.figures.experiment import cost_figure, timed_trials
+from profiler_core.jobs.service import Job
+from profiler_core.model.experiment import Experiment
+from profiler_core.ui.capture.progress import elapsed, state_chip
+from profiler_core.ui.charts import show_figure
+from profiler_core.ui.headline import show_claim
+from profiler_core.ui.notes import show_notes
+from profiler_core.ui.page import section
+from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.asker import asker
+from profiler_core.ui.sign_in.guard import let_in
+from profiler_core.ui.style import colors
+from profiler_core.ui.table import show_table
+from profiler_core.units import format_duration
+
+_REFRESH_S = 2.0
+
+
+def experiment_panel(experiment_id: str) -> None:
+    """Show it, and follow it while it runs.
+
+    Raises:
+        BadInput: there is no such experiment.
+    """
+    read_experiment(home.runs_directory(), experiment_id)  # a problem is the page's, not a part's
+    job = job_of(experiment_id)
+    is_live = job is not None and job.is_live
+
+    def follow() -> None:
+        let_in()  # it refreshes itself, without the page around it
+        now = job_of(experiment_id)
+        if is_live and not (now is not None and now.is_live):
+            st.rerun()  # stops the refreshing
+        _draw(read_experiment(home.runs_directory(), experiment_id), now)
+
+    st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
+
+
+def _draw(experiment: Experiment, job: Job | None) -> None:
+    facts = [experiment.title, experiment.device, f"torch {experiment.torch}"]
+    known = [fact for fact in facts if fact and fact != "torch "]
+    show_claim(known, headline(experiment), [evidence(experiment)])
+    _state(experiment, job)
+    if not experiment.trials:
+        return
+    leader = leader_of(experiment)
+    section("Take this")
+    st.code(pasted(experiment), language="python", wrap_lines=True)
+    if leader.trial is not None and not leader.is_baseline:
+        words = ["fusionscope", "capture", *experiment.words]
+        words += ["--variants", f"eager,{leader.trial.variant}"]
+        st.code(shlex.join(words), language="bash", wrap_lines=True)
+    sentences = responsible(experiment)
+    if sentences:
+        section("Which lever is responsible", "Each is measured by leaving it out.")
+        show_notes(sentences)
+    section("Each trial", "Timed in turns with eager and with the best setting so far.")
+    show_table(trials_table(experiment, leader), "fs-sweep")
+    if len(timed_trials(experiment)) > 1:
+        section(
+            "Step time against compile time", "Further left for a short job, lower for a long one."
+        )
+        alt = "; ".join(
+            f"{trial.variant}: step {format_duration(trial.step_ns)}, first call "
+            f"{format_duration((trial.first_call_s or 0.0) * 1e9)}"
+            for trial in timed_trials(experiment)
+        )
+        show_figure(cost_figure(experiment, leader, colors()), key="experiment_cost", alt=alt)
+    if experiment.unfit:
+        with st.expander(f"{len(experiment.unfit)} levers that do not fit", type="compact"):
+            show_notes([f"{entry.lever}: {entry.why}." for entry in experiment.unfit])
+
+
+def _state(experiment: Experiment, job: Job | None) -> None:
+    """The job's state with what can be done about it."""
+    is_live = job is not None and job.is_live
+    may = why_no_capture(asker()) is None
+    with st.container(horizontal=True, vertical_alignment="center", key="fs_try_state"):
+        chip = state_chip(job) if job is not None else escape(experiment.state)
+        took = f" <span class=fs-note>{elapsed(job)}</span>" if job is not None else ""
+        st.html(f"<div class=fs-job-head>{chip}{took}</div>", width="stretch")
+        key = experiment.experiment_id
+        if is_live and job is not None:
+            st.button(
+                "Cancel", key=f"fs_try_cancel_{key}", on_click=_act, args=(cancel_experiment, key),
+                disabled=job.cancel_requested or not may,
+            )  # fmt: skip
+        elif experiment.state != "finished":
+            st.button(
+                "Resume", key=f"fs_try_resume_{key}", on_click=_act, args=(resume_experiment, key),
+                disabled=not may,
+            )  # fmt: skip
+    if job is None:
+        return
+    if job.is_live:
+        latest = job.progress.latest
+        text = job.waiting_for if job.state == "queued" else latest.text if latest else ""
+        st.html(f"<p class=fs-note>{escape(text or 'Starting the processes.')}</p>")
+    elif job.error:
+        problem_card(job.error, job.remedy or "Resume it.")
+
+
+def _act(deed, experiment_id: str) -> None:  # type: ignore[no-untyped-def]
+    # Asks again for the right: the role may have changed since it was drawn.
+    try:
+        deed(asker(), experiment_id)
+    except FusionscopeError as error:
+        st.toast(error.problem)

@@ -1,0 +1,87 @@
+"""The buttons that start an experiment, and the form of the page."""
+
+from collections.abc import Collection
+
+import streamlit as st
+
+from profiler_core.analysis.findings import Finding
+from profiler_core.capture.spec import CaptureSpec
+from profiler_core.door.asker import why_no_capture
+from profiler_core.door.experimenting import Wish, start_experiment
+from profiler_core.errors import FusionscopeError
+from profiler_core.experiments.predicted import levers_for
+from profiler_core.experiments.request import DEFAULT_BUDGET, spec_of_run, start_of_run
+from profiler_core.model.run import RunRecord
+from profiler_core.ui.links import go_to
+from profiler_core.ui.page import section
+from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.asker import asker
+
+PAGE = "experiments"
+
+
+def may_try(record: RunRecord) -> bool:
+    """Whether settings of this run's workload can be tried here, by this person."""
+    return why_no_capture(asker()) is None and spec_of_run(record) is not None
+
+
+def try_button(
+    label: str, key: str, record: RunRecord, source: Collection[str], finding: Finding | None = None
+) -> None:
+    """A button that starts an experiment on the workload of a run, and leads to it.
+
+    Args:
+        label: of the button.
+        key: of the widget.
+        record: of the run.
+        source: keys of the runs that are looked at.
+        finding: what it is about; None: all levers.
+    """
+    levers = levers_for(finding) if finding is not None else ()
+    if finding is not None and not levers:
+        return
+    if not st.button(label, key=key, type="tertiary" if finding is not None else "secondary"):
+        return
+    spec = spec_of_run(record)
+    if spec is None:
+        return
+    wish = Wish(
+        DEFAULT_BUDGET,
+        levers,
+        start_of_run(record),
+        finding.key if finding is not None else "",
+        tuple(source),
+    )
+    _start(spec, wish)
+
+
+def experiment_form() -> None:
+    """A workload and a budget."""
+    section("New experiment")
+    refusal = why_no_capture(asker())
+    workload = st.text_input(
+        "Workload", key="fs_try_workload", placeholder="customcnn, or path/to/file.py:function"
+    )
+    budget = st.text_input("Budget", DEFAULT_BUDGET, key="fs_try_budget")
+    levers = st.text_input(
+        "Levers", key="fs_try_levers", placeholder="all that fit, or mode,precision,channels_last"
+    )
+    if st.button("Try settings", type="primary", disabled=bool(refusal or not workload.strip())):
+        try:
+            spec = CaptureSpec(workload=workload.strip())
+        except FusionscopeError as error:
+            problem_card(error.problem, error.remedy)
+            return
+        names = tuple(name.strip() for name in levers.split(",") if name.strip())
+        _start(spec, Wish(budget, names))
+    if refusal:
+        st.caption(refusal)
+
+
+def _start(spec: CaptureSpec, wish: Wish) -> None:
+    try:
+        experiment_id = start_experiment(asker(), spec, wish)
+    except FusionscopeError as error:
+        problem_card(error.problem, error.remedy)
+        return
+    go_to(PAGE, {"experiment": experiment_id})

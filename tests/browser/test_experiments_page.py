@@ -1,0 +1,63 @@
+"""The experiments page in a real browser: *Try it* at a finding, watched, cancelled and resumed."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import ROOT, Server, ready, running_server
+from tests.quick_python import variables
+
+pytestmark = [pytest.mark.browser, pytest.mark.torch, pytest.mark.timeout(1800)]
+
+TRIED_TIMEOUT_MS = 600_000
+QUICK = {"rounds": 6, "round_steps": 3, "round_seconds": 0.01, "steps": 1, "numerics": False}
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> Iterator[Server]:
+    """A server with a home of its own, which holds one comparison with a finding to try."""
+    home = tmp_path_factory.mktemp("experiments-home")
+    runs = home / "runs" / "breaky"
+    shutil.copytree(ROOT / "sample_traces" / "breaky", runs)
+    for path in runs.glob("*/run.json"):
+        record = msgspec.json.decode(path.read_bytes())
+        record["spec"].update(QUICK, device="cpu", options=[["width", "16"]])
+        path.write_bytes(msgspec.json.encode(record))
+    log = tmp_path_factory.mktemp("experiments-server") / "log.txt"
+    with running_server(home, log, **variables(quick_python)) as server:
+        yield server
+
+
+def test_a_finding_is_tried_cancelled_resumed_and_its_gain_stands_beside_the_prediction(
+    page: Page, own_server: Server
+) -> None:
+    page.goto(own_server.link(baseline="run/breaky/eager", candidate="run/breaky/default"))
+    ready(page)
+    expect(page.get_by_role("button", name="Try all")).to_be_visible()
+    breaks = page.locator(".st-key-fs_try_graph_breaks")
+    breaks.get_by_role("button", name="Try it").click()
+
+    page.wait_for_url(re.compile(r"/experiments\?experiment="))
+    ready(page)
+    state = page.locator(".fs-job-head .fs-state")
+    expect(state).to_have_text("running", timeout=TRIED_TIMEOUT_MS)
+    expect(page.get_by_role("heading", name="Each trial")).to_be_visible(timeout=TRIED_TIMEOUT_MS)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=TRIED_TIMEOUT_MS)
+
+    page.get_by_role("button", name="Resume").click()
+    expect(state).to_have_text("finished", timeout=TRIED_TIMEOUT_MS)
+    table = page.locator("table.fs-sweep")
+    expect(table).to_contain_text("dynamo.capture_scalar_outputs=true")
+    heads = table.locator("thead th").all_inner_texts()
+    assert {"Predicted", "Realised"} <= set(heads)
+    row = table.locator("tbody tr").filter(has_text="capture_scalar_outputs=true").first
+    cells = dict(zip(heads, row.locator("td, th").all_inner_texts(), strict=True))
+    assert re.search(r"\d (ns|µs|ms)", cells["Predicted"]), cells
+    assert re.search(r"[+−]\d", cells["Realised"]), cells
+    expect(page.get_by_role("heading", name="Take this")).to_be_visible()

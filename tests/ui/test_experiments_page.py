@@ -1,0 +1,102 @@
+"""The page *Experiments* on made-up captures: what is known, what to take, what to do about it."""
+
+import re
+
+import msgspec
+import pytest
+
+from profiler_core import home
+from profiler_core.capture.spec import CaptureSpec
+from profiler_core.door import experimenting
+from profiler_core.door.asker import Asker, Refused
+from profiler_core.errors import BadInput
+from profiler_core.experiments.folder import write_experiment
+from profiler_core.experiments.request import new_experiment, spec_of
+from profiler_core.model.experiment import Gain
+from tests.analysis.experiment.worlds import World
+from tests.apps import opened, text_of
+from tests.experiments.made_up import Machine, runner
+
+LEVERS = ("mode", "precision", "freezing")
+ME = Asker("me", ("look", "capture"), is_own_machine=True)
+
+
+@pytest.fixture
+def experiment(monkeypatch, tmp_path):
+    """One that ended, in the library of a home of its own."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    machine = Machine(World({"freezing=true": 0.8, "max-autotune": 1.3}), monkeypatch)
+    asked = new_experiment(
+        CaptureSpec(workload="customcnn", device="cpu"), budget_s=1000.0, levers=LEVERS
+    )
+    gain = Gain(
+        finding="f", title="F.", lever="freezing", word="freezing=true", gain_ns=150_000.0,
+        low_ns=100_000.0, high_ns=210_000.0,
+    )  # fmt: skip
+    asked = msgspec.structs.replace(asked, gains=(gain,))
+    return runner(machine, asked, home.runs_directory(), spec_of(asked)).run()
+
+
+def test_the_page_has_the_result_and_the_gain_beside_the_prediction(experiment):
+    app = opened("experiments", experiment=experiment.experiment_id)
+    text = text_of(app)
+    assert "default+freezing=true" in text
+    assert "is the fastest" in text
+    assert "150 µs (100 µs to 210 µs)" in text
+    assert re.search(r"\+(19|20)\d µs", text)
+    assert "freezing=true alone makes it 1.25× faster than default" in text
+    assert any('options={"freezing": True}' in block.value for block in app.code)
+    assert any("--variants eager,default+freezing=true" in block.value for block in app.code)
+    assert "Resume" not in [button.label for button in app.button]
+    assert experiment.title in [button.label for button in app.button]
+
+
+def test_a_cancelled_one_can_be_resumed_and_submits_the_same_experiment(experiment, monkeypatch):
+    cut = msgspec.structs.replace(experiment, state="cancelled", ended_by="cancelled")
+    write_experiment(home.runs_directory(), cut)
+    submitted = []
+    monkeypatch.setattr(
+        experimenting.jobs, "submit", lambda words, **about: submitted.append((words, about))
+    )
+    app = opened("experiments", experiment=experiment.experiment_id)
+    button = next(button for button in app.button if button.label == "Resume")
+    button.click().run()
+    ((words, about),) = submitted
+    assert f"--experiment={experiment.experiment_id}" in words
+    assert (about["kind"], about["subject"]) == ("try", experiment.experiment_id)
+
+
+def test_an_experiment_that_is_not_there_is_a_problem_on_the_page(experiment):
+    text = text_of(opened("experiments", experiment="20261123-000000-try-gone-0000"))
+    assert "There is no experiment" in text
+    text = text_of(opened("experiments", experiment="../../etc/passwd"))
+    assert "is not an experiment" in text
+
+
+def test_who_may_not_capture_may_not_try(experiment):
+    spec = CaptureSpec(workload="customcnn")
+    visitor = Asker("you", ("look",), signed_in=True)
+    for refused in (None, visitor):
+        with pytest.raises(Refused):
+            experimenting.start_experiment(refused, spec, experimenting.Wish("20m"))
+        with pytest.raises(Refused):
+            experimenting.resume_experiment(refused, experiment.experiment_id)
+        with pytest.raises(Refused):
+            experimenting.cancel_experiment(refused, experiment.experiment_id)
+    with pytest.raises(BadInput, match="has ended already"):
+        experimenting.cancel_experiment(ME, experiment.experiment_id)
+
+
+def test_a_started_one_is_a_job_with_a_folder_before_it_runs(experiment, monkeypatch):
+    submitted = []
+    monkeypatch.setattr(
+        experimenting.jobs, "submit", lambda words, **about: submitted.append((words, about))
+    )
+    wish = experimenting.Wish("10m", ("freezing",), "default+dynamic", "graph_breaks")
+    experiment_id = experimenting.start_experiment(ME, CaptureSpec(workload="customcnn"), wish)
+    ((words, about),) = submitted
+    assert words[words.index("try") + 1] == "customcnn"
+    assert {"--levers=freezing", "--from=default+dynamic", "--budget=600s"} <= set(words)
+    assert about["is_own_machine"]
+    text = text_of(opened("experiments", experiment=experiment_id))
+    assert "Nothing is measured yet." in text
