@@ -45,7 +45,7 @@ _STAGES = "Stages import in one direction"
 _COMPUTE = "Analysis and figures compute"
 _PURE = "Analysis and figures use no file, clock, network or chance"
 _JSON = "Pages parse no JSON and read no columns"
-_TORCH = "torch stays in the child and in the Recorder"
+_TORCH = "torch stays in the child, the Recorder and the pytest plugin"
 _PLOTLY = "Plotly stays with the figures"
 _STREAMLIT = "Streamlit and its server stay with the pages"
 _CHILD = "The child needs nothing of ours"
@@ -100,6 +100,7 @@ VIOLATIONS = (
     _imports("Markup is made of templates", "profiler_core/report/planted_markup.py", "markupsafe"),
     _imports(_STREAMLIT, "profiler_core/report/planted_streamlit.py", "streamlit"),
     _imports(_STREAMLIT, "profiler_core/store/planted_starlette.py", "starlette"),
+    _imports("pytest stays with its plugin", "profiler_core/session/planted_pytest.py", "pytest"),
     _imports(
         "Metrics stay in one package",
         "profiler_core/store/planted_metrics.py",

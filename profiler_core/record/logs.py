@@ -131,6 +131,7 @@ class CompilerLogs:
         logger = logging.getLogger(_TRACE_LOGGER)
         if handler not in logger.handlers:  # it takes itself away where it has no folder
             logger.addHandler(handler)
+        _forget_names()
         self._is_own_trace = True
 
     def _stop_trace(self) -> None:
@@ -152,6 +153,17 @@ class CompilerLogs:
                 folder.mkdir(exist_ok=True)
                 # Interned names are written once and are numbers from then on.
                 _append_rest(path, folder / path.name, keep=b'{"str": ')
+
+
+def _forget_names() -> None:
+    """Let torch write the names of files out again: an earlier Recorder's folder has them."""
+    try:
+        structured = importlib.import_module("torch._logging.structured")
+    except ImportError:  # an older torch writes all names out
+        return
+    table = getattr(structured, "INTERN_TABLE", None)
+    if isinstance(table, dict):
+        table.clear()
 
 
 def _append_rest(source: Path, target: Path, keep: Optional[bytes]) -> None:

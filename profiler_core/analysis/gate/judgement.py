@@ -167,10 +167,26 @@ def _step_time(
     measurements: Sequence[Measurement | None],
     time: StepTime,
 ) -> tuple[Outcome, str]:
+    before, after = (m.n_compilations_while_timed if m else None for m in measurements)
+    return judge_step_time(
+        limit, time, in_turns=bool(comparison.interleaved), n_compilations=(before, after)
+    )
+
+
+def judge_step_time(
+    limit: Limit, time: StepTime, *, in_turns: bool, n_compilations: tuple[int | None, int | None]
+) -> tuple[Outcome, str]:
+    """Whether the step time keeps its limit, and why.
+
+    Args:
+        limit: of the step time.
+        time: of both, with its interval.
+        in_turns: the two were timed in turns.
+        n_compilations: that the timed rounds of both hold; None: not known.
+    """
     if time.clock != "unprofiled" or time.baseline_ns is None or time.candidate_ns is None:
         return "cannot judge", "At least one run was not timed without the profiler."
-    for role, measurement in zip(("baseline", "candidate"), measurements, strict=True):
-        n = measurement.n_compilations_while_timed if measurement else None
+    for role, n in zip(("baseline", "candidate"), n_compilations, strict=True):
         if n:
             return "cannot judge", (
                 f"The timed rounds of the {role} hold {n} compilation{'s' if n > 1 else ''}."
@@ -188,19 +204,19 @@ def _step_time(
     if change > largest_change:
         return "cannot judge", (
             f"The change is {about}: above the limit {limit.text}, but not by more than the noise. "
-            f"{_more_rounds(comparison)}"
+            f"{_more_rounds(in_turns)}"
         )
     # A bound on the candidate itself has no size of change that must be seen.
     if limit.is_change and high > largest_change + abs(largest_change):
         return "cannot judge", (
             f"The change is {about}: twice the limit {limit.text} would not have been seen. "
-            f"{_more_rounds(comparison)}"
+            f"{_more_rounds(in_turns)}"
         )
     return "pass", f"The change is {about}, the limit {limit.text}."
 
 
-def _more_rounds(comparison: CandidateComparison) -> str:
-    if comparison.interleaved:
+def _more_rounds(in_turns: bool) -> str:
+    if in_turns:
         return "Time more rounds, or on a quieter machine."
     return "Time both in turns in one capture, more rounds, or on a quieter machine."
 

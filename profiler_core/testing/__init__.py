@@ -1,0 +1,1 @@
+"""The pytest plugin: what torch.compile must do to a model, as tests of the model's own suite."""
