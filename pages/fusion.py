@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from profiler_core.analysis.ledger.folding import fold
+from profiler_core.analysis.wording.first_lines import fusion_line
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import let_browser_draw
 from profiler_core.ui.cut_traces import show_cut_traces
@@ -27,7 +29,7 @@ SPEC = PageSpec(
     asks="explanation",
 )
 
-with page(SPEC):
+with page(SPEC) as first_line:
     choice = choose_runs()
     with st.container(horizontal=True, gap="medium"):
         drawn, listed = choose_candidates(choice)
@@ -39,6 +41,8 @@ with page(SPEC):
         st.stop()
     listed = listed if listed in fused_pairs else next(iter(fused_pairs))
 
+    fused = fused_pairs[listed]
+    first_line.answer(fusion_line(fused.labels, fold(fused.ledger.groups), fused.time_word))
     show_coverage(fused_pairs)
     filters = choose_filters([fused.ledger for fused in fused_pairs.values()], order)
     shown = {number: filtered(fused.ledger, filters) for number, fused in fused_pairs.items()}

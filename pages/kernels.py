@@ -1,6 +1,7 @@
 """Page: which kernels took the time, in the baseline and in the candidates."""
 
 from profiler_core.analysis.item import kernel_item
+from profiler_core.analysis.wording.first_lines import kernels_line
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import show_figure
@@ -26,11 +27,12 @@ SPEC = PageSpec(
     asks="numbers",
 )
 
-with page(SPEC):
+with page(SPEC) as first_line:
     choice = choose_runs()
     with loading(height_px=560):
         longest = kernels_of(choice)
         runs = [run_seen.run.measured for run_seen in longest.shown]
+    first_line.answer(kernels_line(longest.labels, longest.rows))
     show_cut_traces(choice)
     measured = [run.kernels for run in runs]
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.analysis.wording.first_lines import timeline_line
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.page import page
@@ -20,10 +21,12 @@ SPEC = PageSpec(
     parameters=("step", "window", "span", "event"),
 )
 
-with page(SPEC):
+with page(SPEC) as first_line:
     choice = choose_runs()
     notice = st.container()  # above the canvas; asked once the traces are read
     shown = show_timeline(choice)
     with notice:
         show_cut_traces(choice)
+    runs = choice.comparison.runs
+    first_line.answer(timeline_line(choice.labels, [run.known_summary for run in runs]))
     offer_perfetto(shown)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from html import escape
 
 import streamlit as st
@@ -23,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
+def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator["FirstLine"]:
     """Head the page, and show a `FusionscopeError` as a problem and a remedy, not a traceback.
 
     Works with and without the entry script around it: Streamlit may run a page file alone when
@@ -32,22 +33,26 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator[None]:
     Args:
         spec: as the page declares itself.
         writes_headline: the page does so this time, though it does not always.
+
+    Yields:
+        The line below the title: the page's question, until the page answers it.
     """
     st.set_page_config(page_title=f"{spec.title} · Fusionscope", layout="wide")
     who = let_in()  # again: a cold link may run a page without the entry script
     write_style_sheet()
     search_box(spec)
+    first_line = FirstLine()
     if not (spec.writes_headline or writes_headline):
-        heading(spec.title, spec.question)
+        first_line = heading(spec.title, spec.question)
     if spec.for_admins and not who.may("audit"):
         st.html("<p class=fs-note>Only an admin of this server sees this page.</p>")
         st.stop()
     with counted_page_run(spec.title) as run, _problems_as_card(spec, run), one_look():
         if not spec.has_dossier or spec.draws_dossier:
-            yield
+            yield first_line
             return
         try:
-            yield
+            yield first_line
         except (StopException, FusionscopeError):
             dossier_beside()
             raise
@@ -67,9 +72,24 @@ def _problems_as_card(spec: PageSpec, run: PageRun) -> Iterator[None]:
         problem_card(error.problem, error.remedy)
 
 
-def heading(title: str, question: str) -> None:
+@dataclass(frozen=True)
+class FirstLine:
+    """The line below the title; none where the page writes its headline itself."""
+
+    place: DeltaGenerator | None = None
+
+    def answer(self, sentence: str) -> None:
+        """Put the answer for the chosen runs in place of the question; "" leaves it."""
+        if self.place is not None and sentence:
+            self.place.html(f"<p class=fs-question>{escape(sentence)}</p>")
+
+
+def heading(title: str, question: str) -> FirstLine:
     """The title and, below it, the question that the page answers."""
-    st.html(f"<h1 class=fs-title>{escape(title)}</h1><p class=fs-question>{escape(question)}</p>")
+    st.html(f"<h1 class=fs-title>{escape(title)}</h1>")
+    first_line = FirstLine(st.empty())
+    first_line.answer(question)
+    return first_line
 
 
 @contextmanager

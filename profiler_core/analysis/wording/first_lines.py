@@ -1,0 +1,107 @@
+"""The first line of a page: the answer to its question for the chosen runs, with its numbers."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.wording.sentence import clipped, listed
+from profiler_core.units import (
+    format_change,
+    format_count,
+    format_difference,
+    format_duration,
+    format_share,
+)
+
+_MOST_EXPENSIVE = 5
+_WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
+_LONGEST = 40  # characters of a run's name
+
+
+def kernels_line(labels: Sequence[str], rows: Sequence[KernelRow]) -> str:
+    """How many kernels a step has in each run, and how much of their time the first five take.
+
+    Args:
+        labels: of the runs, the baseline first.
+        rows: all kernels of these runs.
+    """
+    if not rows or not labels:
+        return ""
+    names = [clipped(label, _LONGEST) for label in labels]
+    counts = [format_count(sum(row.n(run) for row in rows)) for run in range(len(names))]
+    last = len(names) - 1
+    if len(names) == 1:
+        many = f"{counts[0]} {'kernel' if counts[0] == '1' else 'kernels'} per step"
+    elif len(names) == 2:
+        many = f"{counts[0]} → {counts[1]} kernels per step from {names[0]} to {names[1]}"
+    else:
+        each = [f"{count} with {name}" for count, name in zip(counts, names, strict=True)]
+        many = f"Kernels per step: {listed(each)}"
+        last = 1
+    times = sorted((row.time_ns(last) for row in rows), reverse=True)
+    n = min(_MOST_EXPENSIVE, sum(1 for ns in times if ns))
+    if not n:
+        return f"{many}."
+    where = "" if len(names) == 1 else f" of {names[last]}"
+    verb = "takes" if n == 1 else "take"
+    subject = "the most expensive one" if n == 1 else f"the {_WORDS[n]} most expensive"
+    return (
+        f"{many}; {subject}{where} {verb} {format_share(sum(times[:n]) / sum(times))} of the time."
+    )
+
+
+def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_word: str) -> str:
+    """What became of the baseline's kernels in the candidate, and where most was saved and lost.
+
+    Args:
+        labels: of the baseline and the candidate.
+        groups: all groups of the ledger, folded.
+        time_word: what their times are: "GPU time".
+    """
+    if not groups:
+        return ""
+    baseline, candidate = (clipped(label, _LONGEST) for label in labels)
+    n = [format_count(sum(group.n_kernels[side] for group in groups)) for side in (0, 1)]
+    before = sum(group.baseline_ns for group in groups)
+    after = sum(group.candidate_ns for group in groups)
+    change = f" ({format_change(after / before)})" if before and after else ""
+    best = min(groups, key=lambda group: group.delta_ns)
+    worst = max(groups, key=lambda group: group.delta_ns)
+    parts = [
+        f"{what} {clipped(group.title, 60)} ({format_difference(group.delta_ns)})"
+        for what, group, is_one in (
+            ("most is saved in", best, best.delta_ns < 0),
+            ("most is lost in", worst, worst.delta_ns > 0),
+        )
+        if is_one
+    ]
+    ending = f"; {listed(parts)}" if parts else ""
+    return (
+        f"{baseline}'s {n[0]} kernels per step became {n[1]} in {candidate}: {time_word} "
+        f"{format_duration(before)} → {format_duration(after)}{change}{ending}."
+    )
+
+
+def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) -> str:
+    """How long the device was busy in a profiled step of each run.
+
+    Args:
+        labels: of the runs.
+        summaries: of their traces; None: it is not known yet.
+    """
+    whole = [
+        (clipped(label, _LONGEST), summary)
+        for label, summary in zip(labels, summaries, strict=True)
+        if summary is not None and not summary.is_cut
+    ]
+    if not whole:
+        return ""
+    parts = [
+        f"{format_share(summary.busy_fraction)} of {label}'s "
+        f"{'step' if summary.window.annotated else 'trace'} of "
+        f"{format_duration(summary.window_ns / summary.n_steps)}"
+        for label, summary in whole
+    ]
+    on_cpu = all(summary.device_kind == "cpu" for _, summary in whole)
+    return f"The {'CPU' if on_cpu else 'GPU'} is busy for {listed(parts)}, under the profiler."
