@@ -14,6 +14,7 @@ from typing import Literal
 
 import polars as pl
 
+from profiler_core.analysis.per_name import per_name
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
 
 Kind = Literal["kernel", "gpu_memcpy", "gpu_memset"]
@@ -76,8 +77,7 @@ def captured_graphs(trace: Trace, source: int) -> list[CapturedGraph]:
 
 def _captures(runtime: pl.DataFrame) -> Iterator[tuple[int, int, int | None]]:
     """(begin, end, pid) of each capture; of nested ones in one process the outer counts."""
-    names = runtime["name"].cast(pl.String)
-    calls = runtime.filter(names.str.contains("StreamBeginCapture|StreamEndCapture"))
+    calls = runtime.filter(per_name(runtime["name"], _is_border, pl.Boolean))
     open_: dict[int | None, list[int]] = {}
     for ts, dur, name, pid in calls.select(
         "ts_ns", "dur_ns", pl.col("name").cast(pl.String), "pid"
@@ -89,6 +89,10 @@ def _captures(runtime: pl.DataFrame) -> Iterator[tuple[int, int, int | None]]:
             begin = begun.pop()
             if not begun:
                 yield begin, ts, pid
+
+
+def _is_border(name: str) -> bool:
+    return _BEGIN.match(name) is not None or _END.match(name) is not None
 
 
 def _launches(trace: Trace) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from profiler_core.analysis.graph_replays.captured import (
 from profiler_core.analysis.graph_replays.servers import server_steps
 from profiler_core.analysis.launches import is_graph_launch
 from profiler_core.analysis.ledger.alignment import align
+from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.work import host_steps
 from profiler_core.model.trace import KERNEL, Trace
 
@@ -129,8 +130,7 @@ def _replayed_calls(trace: Trace) -> ReplayedCalls:
 
 def _replays(trace: Trace) -> list[_Replay]:
     """The graph launches of a trace with their device events, in order of time."""
-    names = trace.runtime["name"].cast(pl.String)
-    is_launch = pl.Series([is_graph_launch(name or "") for name in names], dtype=pl.Boolean)
+    is_launch = per_name(trace.runtime["name"], is_graph_launch, pl.Boolean)
     launches = trace.runtime.select("correlation", launched="ts_ns").filter(is_launch)
     if launches.height == 0 or trace.device.height == 0:
         return []
