@@ -1,0 +1,39 @@
+"""Which stakes do not add up."""
+
+from profiler_core.analysis.finding_overlaps import overlaps, together
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.item import kernel_item
+from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.wording.findings import together_text
+
+
+def finding(key: str, at_stake_ns: float | None, **more: object) -> Finding:
+    return Finding(key, f"{key}.", "seen", "change it", "kernels", at_stake_ns, **more)  # type: ignore[arg-type]
+
+
+BREAKS = finding("graph_breaks", 100_000.0)
+LAUNCHES = finding("launch_bound", 300_000.0, at_most=True)
+COPIES = finding("layout_copies", 50_000.0, items=(kernel_item("a"), kernel_item("b")))
+SHAPES = finding("odd_shapes", 20_000.0, items=(kernel_item("b"),))
+NOTE = finding("power_cap", None, items=(kernel_item("b"),))
+
+
+def test_idle_of_the_host_and_equal_evidence_overlap() -> None:
+    assert overlaps([LAUNCHES, BREAKS, COPIES, SHAPES, NOTE]) == ((1,), (0,), (3,), (2,), ())
+
+
+def test_together_counts_what_overlaps_once() -> None:
+    assert together([LAUNCHES, BREAKS, COPIES, SHAPES, NOTE]) == (350_000.0, True)
+    assert together([BREAKS, COPIES]) == (150_000.0, False)
+    assert "at most 350 µs per step" in together_text([LAUNCHES, BREAKS, COPIES])
+    assert together_text([BREAKS, NOTE]) == ""
+
+
+def test_a_loss_of_the_whole_step_overlaps_with_all() -> None:
+    assert overlaps([finding("slower", 1.0), BREAKS, COPIES]) == ((1, 2), (0,), (0,))
+
+
+def test_a_row_names_what_it_overlaps_with() -> None:
+    rows = finding_rows([LAUNCHES, BREAKS, COPIES])
+    assert "graph_breaks." in rows[0].overlaps
+    assert rows[2].overlaps == ""

@@ -1,0 +1,159 @@
+"""Questions about one thing, from the overview by clicks alone: each ends in its dossier."""
+
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import CAPTURES, Server, at_rest, capture_of, ready
+
+pytestmark = pytest.mark.browser
+
+SAMPLE = {"baseline": "sample/breaky/eager", "candidate": "sample/breaky/default"}
+CNN = {"baseline": "sample/customcnn/eager", "candidate": "sample/customcnn/default"}
+
+
+@pytest.fixture(scope="module")
+def bare(server: Server) -> Iterator[Server]:
+    """The shared dashboard with two foreign traces: no record, no log, no counters."""
+    with capture_of(server, "bare") as folder:
+        for variant, name in (("a", "customcnn_b1.eager"), ("b", "customcnn_b1.reduce-overhead")):
+            (folder / variant).mkdir()
+            (trace,) = (CAPTURES / name).glob("trace.json.gz")
+            shutil.copy(trace, folder / variant / "trace.json.gz")
+        yield server
+
+
+def panel(page: Page) -> Locator:
+    return page.locator(".st-key-fs_dossier:has(.fs-dossier)")
+
+
+def _first_row(page: Page) -> None:
+    at_rest(page)  # a grid that is drawn anew takes no click
+    table = page.get_by_test_id("stDataFrame").first
+    expect(table.get_by_test_id("data-grid-canvas")).to_be_visible()
+    table.scroll_into_view_if_needed()
+    at_rest(page)
+    table.click(position={"x": 70, "y": 55})
+
+
+def _bar_of_difference(page: Page) -> None:
+    """The second bar of the waterfall, the first change."""
+    bars = page.locator(".st-key-waterfall .js-plotly-plot .barlayer .trace.bars").last
+    bar = bars.locator(".point path").nth(1)
+    at_rest(page)
+    bar.scroll_into_view_if_needed()
+    box = bar.bounding_box()
+    assert box is not None
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
+    expect(page.locator(".hoverlayer .hovertext").first).to_be_visible()
+    page.mouse.click(*middle)
+
+
+@pytest.mark.parametrize("query", ["sample", "bare"])
+def test_why_a_kernel_is_slow_takes_two_clicks(page: Page, bare: Server, query: str) -> None:
+    runs = CNN if query == "sample" else {"baseline": "run/bare/a", "candidate": "run/bare/b"}
+    page.goto(bare.link(**runs))
+    ready(page)
+    page.get_by_role("link", name="Compare the kernels").click()
+    page.wait_for_url("**/kernels?*")
+    _first_row(page)
+    page.wait_for_url("**item=kernel*")
+    opened = panel(page)
+    expect(opened.locator(".fs-dossier-answer")).to_contain_text(re.compile("%|[a-z]"))
+    expect(opened.get_by_text("Launch and occupancy")).to_be_visible()
+    expect(opened.get_by_text("Fusion groups, slowest first")).to_be_visible()
+    expect(opened.get_by_role("link", name=re.compile("On the timeline")).first).to_be_attached()
+    # Docked: the page stays beside it, and nothing lies below the other.
+    main = page.get_by_test_id("stMainBlockContainer").get_by_role("heading").first
+    beside, own = main.bounding_box(), opened.bounding_box()
+    assert beside is not None and own is not None
+    assert own["x"] + own["width"] <= page.viewport_size["width"] + 1  # type: ignore[index]
+    assert beside["x"] + beside["width"] <= own["x"]
+
+
+def test_a_bare_trace_alone_says_why_and_what_is_not_known(page: Page, bare: Server) -> None:
+    page.goto(bare.link("kernels", baseline="run/bare/a"))
+    ready(page)
+    _first_row(page)
+    expect(panel(page).get_by_text("that takes a baseline and a candidate")).to_be_visible()
+
+
+def test_which_break_costs_what_and_where_takes_one_click(page: Page, server: Server) -> None:
+    page.goto(server.link(**SAMPLE))
+    ready(page)
+    at_rest(page)
+    page.locator(".fs-finding a[data-item^='break:']").first.click()
+    opened = panel(page)
+    expect(opened).to_contain_text(re.compile(r"Costs [\d.]+ µs per step, of [\d.]+ µs"))
+    expect(opened.locator("pre.fs-code b").first).to_contain_text("x.sum().item()")
+    page.go_back()
+    expect(opened).to_have_count(0)
+    page.go_forward()
+    expect(opened).to_be_visible()
+
+
+def test_which_group_became_slower_and_why_takes_two_clicks(page: Page, bare: Server) -> None:
+    page.goto(bare.link(baseline="run/bare/a", candidate="run/bare/b"))
+    ready(page)
+    _bar_of_difference(page)
+    page.locator("table.fs-opened a.fs-item").first.click()
+    opened = panel(page)
+    expect(opened.locator(".fs-dossier-answer")).to_contain_text(re.compile("→ .* per step"))
+    expect(opened.get_by_text("Kernels, slowest first")).to_be_visible()
+    # A kernel of it is one click more, and back leads to the group.
+    group = opened.locator(".fs-dossier-title").inner_text()
+    opened.locator(".fs-related a[data-item^='kernel:']").first.click()
+    page.wait_for_url("**item=kernel*")
+    page.go_back()
+    expect(opened.locator(".fs-dossier-title")).to_have_text(group)
+
+
+def test_a_finding_lands_on_its_page_filtered_and_with_its_evidence(
+    page: Page, server: Server
+) -> None:
+    page.goto(server.link(**SAMPLE))
+    ready(page)
+    finding = page.locator(".fs-finding", has=page.locator("a[data-item^='break:']")).first
+    finding.get_by_role("link", name="compilation").click()
+    page.wait_for_url("**/compilation?*item=break*")
+    ready(page)
+    expect(panel(page)).to_be_visible()
+    expect(page.locator("a.fs-here")).to_be_in_viewport()
+
+
+def test_esc_closes_it_and_the_same_row_opens_it_again(page: Page, server: Server) -> None:
+    page.goto(server.link("kernels", **CNN))
+    ready(page)
+    for _ in range(2):
+        _first_row(page)
+        expect(panel(page)).to_be_visible()
+        ready(page)
+        page.keyboard.press("Escape")
+        expect(panel(page)).to_have_count(0)
+        ready(page)
+    assert "item=" not in page.url
+
+
+def test_on_a_phone_it_is_a_sheet(page: Page, server: Server) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(server.link("compilation", **SAMPLE, item="break:1.0"))
+    ready(page)
+    box = panel(page).bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"]) == (0, 390)
+    assert box["y"] > 150
+    page.locator(".st-key-fs_dossier").get_by_role("button", name="Close").click()
+    expect(panel(page)).to_have_count(0)
+
+
+def test_an_event_of_the_timeline_opens_and_closes(page: Page, server: Server) -> None:
+    page.goto(server.link("timeline", **CNN, event="1.device.3"))
+    ready(page)
+    expect(panel(page).get_by_text("Launch delay")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel(page)).to_have_count(0)
+    page.wait_for_url(lambda url: "event=" not in url)

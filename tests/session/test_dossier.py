@@ -1,0 +1,244 @@
+"""Dossiers of a sample's kernels, operators, groups, breaks, events and places.
+
+Numbers are computed here once more, from the plain JSON of the traces alone.
+"""
+
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiler_core.analysis.dossier.record import Dossier, Relation
+from profiler_core.analysis.item import (
+    Item,
+    break_item,
+    event_item,
+    group_item,
+    kernel_item,
+    module_item,
+    operator_item,
+    source_item,
+)
+from profiler_core.analysis.ledger.folding import fold
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.make import dossier
+from tests.reference import ns, read_events
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "sample_traces" / "simplecnn-training"
+BREAKY = ROOT / "sample_traces" / "breaky"
+BARE = ROOT / "tests" / "fixtures" / "captures" / "customcnn_b1.eager" / "trace.json.gz"
+TRITON = "triton_red_fused_native_batch_norm_backward_12"
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
+
+
+@cache
+def events_of(variant: str) -> list[dict[str, Any]]:
+    (trace,) = (SAMPLE / variant).glob("trace.json*")
+    return read_events(trace)
+
+
+def kernels_of(variant: str) -> dict[str, list[dict[str, Any]]]:
+    by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for event in events_of(variant):
+        if event.get("cat") == "kernel":
+            by_name[event["name"]].append(event)
+    return by_name
+
+
+def steps_of(variant: str) -> int:
+    names = {
+        event["name"]
+        for event in events_of(variant)
+        if event.get("cat") == "user_annotation" and event["name"].startswith("ProfilerStep#")
+    }
+    return len(names)
+
+
+def relation(of: Dossier, kind: str) -> Relation:
+    return next(relation for relation in of.relations if relation.kind == kind)
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_kernel_has_the_times_and_calls_of_the_file(comparison: Comparison, place: int) -> None:
+    name = comparison.kernels[place].name
+    made = dossier(comparison, kernel_item(name))
+    for time, variant in zip(made.times, ("eager", "default"), strict=True):
+        calls = kernels_of(variant)[name]
+        if not calls:
+            assert time.time_ns is None
+            continue
+        durations = [ns(call["dur"]) for call in calls]
+        assert time.time_ns == pytest.approx(sum(durations) / steps_of(variant))
+        assert time.n == len(durations) / steps_of(variant)
+        assert (time.min_ns, time.max_ns) == (min(durations), max(durations))
+
+
+def test_a_generated_kernel_is_held_against_the_memory(comparison: Comparison) -> None:
+    """It reads 64×32×32×32 floats twice and writes partial sums, at 4.8 TB/s of an H200."""
+    made = dossier(comparison, kernel_item(TRITON))
+    (line,) = made.rooflines
+    calls = kernels_of("default")[TRITON]
+    time_s = float(sum(call["dur"] for call in calls)) * 1e-6
+    n_bytes = line.bytes_moved * steps_of("default")
+    assert n_bytes >= len(calls) * 64 * 32 * 32 * 32 * 4
+    assert line.bytes_per_s == pytest.approx(n_bytes / time_s)
+    assert line.memory_share == pytest.approx(n_bytes / time_s / 4.8e12)
+    assert made.answer.startswith(f"{round(100 * line.memory_share)} % of the memory's bandwidth")
+
+
+def test_a_generated_kernel_shows_its_code_with_its_stores(comparison: Comparison) -> None:
+    made = dossier(comparison, kernel_item(TRITON))
+    (piece,) = made.generated
+    lines = piece.text.splitlines()
+    stores = {n for n, line in enumerate(lines, 1) if "tl.store(" in line}
+    assert piece.stores == stores != set()
+    assert made.arguments[0].outputs == "32×8 f32"
+    assert [source.label for source in made.sources] == ["models.py:47"]
+    assert 47 in made.sources[0].lines
+    assert made.modules == ("norm1",)
+
+
+def test_launch_and_occupancy_are_those_of_the_file(comparison: Comparison) -> None:
+    made = dossier(comparison, kernel_item(TRITON))
+    (launch,) = made.launches
+    arguments = [call["args"] for call in kernels_of("default")[TRITON]]
+    key = "est. achieved occupancy %"
+    assert launch.occupancy_pct == pytest.approx(float(arguments[0][key]))
+    assert launch.registers_per_thread == arguments[0]["registers per thread"]
+    blocks = {tuple(args["grid"]) for args in arguments}
+    assert blocks == {(launch.n_blocks, 1, 1)}
+
+
+def test_the_longest_call_is_on_the_timeline(comparison: Comparison) -> None:
+    made = dossier(comparison, kernel_item(TRITON))
+    (event,) = made.on_timeline
+    row = comparison.runs[1].required_trace().device.row(event.row, named=True)
+    longest = max(kernels_of("default")[TRITON], key=lambda call: call["dur"])
+    assert (event.run, row["dur_ns"]) == (1, ns(longest["dur"]))
+
+
+def test_a_convolution_s_flops_are_those_of_its_shapes(comparison: Comparison) -> None:
+    """Of 3×3 over 16×16 from 32 to 64 channels in batches of 64: both gradients."""
+    groups = comparison.pairs[0].ledger.groups
+    number = next(
+        n for n, g in enumerate(groups) if g.title == "convolution_backward" and g.module == "conv2"
+    )
+    made = dossier(comparison, group_item(1, number))
+    flops = 2 * (2 * 64 * 64 * 16 * 16 * 32 * 3 * 3)
+    assert [line.flops for line in made.rooflines] == [flops, flops]
+    assert "3×3 convolution, backward" in made.answer
+    assert relation(made, "operators").entries[0].title == "aten::convolution_backward"
+
+
+def test_a_group_s_kernels_sum_to_its_time(comparison: Comparison) -> None:
+    groups = comparison.pairs[0].ledger.groups
+    for number in range(0, len(groups), 5):
+        made = dossier(comparison, group_item(1, number))
+        kernels = relation(made, "kernels").entries
+        for side, time in enumerate(made.times):
+            assert sum(k.times_ns[side] or 0.0 for k in kernels) == pytest.approx(time.time_ns)
+        longest = [kernel.most_ns for kernel in kernels]
+        assert longest == sorted(longest, reverse=True)
+
+
+def test_members_of_a_group_are_selectable_slowest_first() -> None:
+    made_of = Comparison.open([ROOT / "sample_traces" / "bert" / v for v in ("eager", "default")])
+    groups = made_of.pairs[0].ledger.groups
+    number = next(alike for alike in fold(groups) if len(alike.numbers) > 2).numbers[0]
+    members = relation(dossier(made_of, group_item(1, number)), "members").entries
+    assert len(members) > 1
+    assert all(member.item is not None for member in members)
+    assert group_item(1, number) in {member.item for member in members}
+    longest = [member.most_ns for member in members]
+    assert longest == sorted(longest, reverse=True)
+    for member in members[:2]:
+        assert member.item is not None
+        own = dossier(made_of, member.item)
+        assert tuple(time.time_ns for time in own.times) == member.times_ns
+
+
+def test_an_operator_has_the_time_of_its_groups(comparison: Comparison) -> None:
+    made = dossier(comparison, operator_item("aten::convolution_backward"))
+    groups = relation(made, "became").entries
+    for side, time in enumerate(made.times):
+        assert time.time_ns == pytest.approx(sum(g.times_ns[side] or 0.0 for g in groups))
+    assert {entry.inputs for entry in made.arguments} == {
+        "64×64×16×16 float · 64×32×16×16 float · 64×32×3×3 float",
+        "64×32×32×32 float · 64×3×32×32 float · 32×3×3×3 float",
+    }
+
+
+def test_an_event_leads_to_its_kernel_and_its_group(comparison: Comparison) -> None:
+    trace = comparison.runs[1].required_trace()
+    names = trace.device["name"].cast(str).to_list()
+    row = names.index(TRITON)
+    made = dossier(comparison, event_item(1, "device", row))
+    assert made.title == TRITON
+    items = {entry.item for part in made.relations for entry in part.entries}
+    assert kernel_item(TRITON) in items
+    group = int(comparison.pairs[0].ledger.candidate_group[row])
+    assert group_item(1, group) in items
+
+
+def test_a_line_and_a_module_have_the_groups_that_lie_there(comparison: Comparison) -> None:
+    groups = comparison.pairs[0].ledger.groups
+    at_line = dossier(comparison, source_item("models.py:47"))
+    own = [g for g in groups if any(label == "models.py:47" for label, _ in g.sources)]
+    assert at_line.times[0].time_ns == pytest.approx(sum(g.baseline_step_ns for g in own))
+    in_module = dossier(comparison, module_item("conv1"))
+    own = [g for g in groups if g.module == "conv1"]
+    assert in_module.times[1].time_ns == pytest.approx(sum(g.candidate_step_ns for g in own))
+
+
+def test_a_break_has_its_cost_its_line_and_what_to_change() -> None:
+    breaky = Comparison.open([BREAKY / "eager", BREAKY / "default"])
+    report = breaky.compilation_of(1)
+    assert report is not None and report.break_cost is not None
+    costs = 0.0
+    for number in range(len(report.log.graph_breaks)):
+        made = dossier(breaky, break_item(1, number))
+        costs += made.times[0].time_ns or 0.0
+        assert made.advice is not None and made.advice.change
+        assert made.sources[0].frame.line in made.sources[0].lines
+        assert bool(made.missing) == (made.times[0].time_ns is None)
+    assert costs == pytest.approx(report.break_cost.cost_ns)
+
+
+def test_a_bare_trace_says_what_is_not_known() -> None:
+    bare = Comparison.open([BARE])
+    made = dossier(bare, kernel_item(bare.kernels[0].name))
+    assert [time.label for time in made.times] == list(bare.labels)
+    assert made.relations == ()
+    assert any("takes a baseline and a candidate" in sentence for sentence in made.missing)
+    assert any("no hardware counters" in sentence for sentence in made.missing)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        kernel_item("no such kernel"),
+        operator_item("aten::no_such"),
+        group_item(1, 10_000),
+        group_item(7, 0),
+        Item("group", "rubbish"),
+        break_item(1, 0),
+        event_item(1, "device", 10**8),
+        Item("event", "1.rubbish.5"),
+        Item("event", "١.device.٥"),
+        module_item("no.such.module"),
+        source_item("nobody.py:1"),
+    ],
+    ids=lambda item: item.text,
+)
+def test_what_is_not_there_is_said_in_one_sentence(comparison: Comparison, item: Item) -> None:
+    with pytest.raises(NothingToAnalyse) as told:
+        dossier(comparison, item)
+    assert told.value.remedy
