@@ -107,7 +107,7 @@ def capture_progress(job: str, wait_seconds: float = 0) -> Progress:
     deadline = time.monotonic() + wait_seconds
     capture_job = jobs.job(job)
     asker = _agent()
-    if not (asker.is_agent or deeds.may_see(asker, capture_job)):
+    if not deeds.may_see(asker, capture_job):
         raise BadInput(f"There is no capture {job[:60]} of yours.", remedy="Start one.")
     while capture_job.is_live and time.monotonic() < deadline:
         time.sleep(min(_POLL_S, max(0.0, deadline - time.monotonic())))

@@ -264,7 +264,7 @@ def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:
     plan = history.planned(rules)
     outdated = [removal.run for removal in plan.removals]
     totals = history.totals(plan)  # before they go
-    n_deleted = history.apply(rules) if arguments.apply else 0
+    n_deleted = history.apply(plan) if arguments.apply else 0
     outcome = (
         f"The files of {n_deleted} runs were deleted; their numbers are kept. "
         "To put them back: runs restore RUN_ID."

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from profiler_core import run_directory as names
 from profiler_core.answers.history import ImportAnswer, PulledAnswer, RunAnswer, run_answer
 from profiler_core.cli.history_text import runs_table
 from profiler_core.cli.team_server import TeamServer
-from profiler_core.errors import BadInput, NotARun
+from profiler_core.errors import BadInput
 from profiler_core.export.whole_file import written_aside
 from profiler_core.store import history
 
@@ -58,7 +57,7 @@ def pushed(server: TeamServer, named: str) -> ImportAnswer:
     with ExitStack() as stack:
         file, name = directory, directory.name
         if directory.is_dir():
-            _check_holds_runs(directory)
+            history.runs_in(directory)  # refused before it is packed
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="fusionscope-push-"))
             file, name = Path(folder) / "run.zip", f"{directory.resolve().name}.zip"
             with file.open("wb") as sink:
@@ -83,12 +82,3 @@ def pushed_run(server: TeamServer, named: str) -> str:
 
 def _ids(runs: Sequence[RunAnswer]) -> str:
     return ", ".join(run.run_id for run in runs[:4])
-
-
-def _check_holds_runs(directory: Path) -> None:
-    if not (directory / names.RUN_JSON).is_file() and not any(
-        directory.glob(f"*/{names.RUN_JSON}")
-    ):
-        raise NotARun(
-            f"{directory} holds no run.", remedy="Pass a run directory or the folder of a capture."
-        )

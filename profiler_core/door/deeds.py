@@ -74,7 +74,7 @@ def cancel_capture(asker: Asker | None, job_id: str) -> None:
     """
     asker = check_may_capture(asker)
     job = jobs.job(job_id)
-    if not asker.is_agent and not may_see(asker, job):
+    if not may_see(asker, job):
         raise Refused("This job is somebody else's.", remedy="Ask whoever started it.")
     if asker.is_agent and job.spec.owner != AGENT:
         raise Refused(
@@ -369,8 +369,9 @@ def may_cancel(asker: Asker, job: jobs.Job) -> bool:
 
 
 def may_see(asker: Asker, job: jobs.Job) -> bool:
-    """Whether the job is this person's; an admin's are all, and on one's own machine too."""
-    return not asker.signed_in or "delete" in asker.deeds or job.spec.owner == asker.person
+    """Whether the job is this person's; an admin's, an own machine's and its agent's are all."""
+    sees_all = asker.is_agent or not asker.signed_in or "delete" in asker.deeds
+    return sees_all or job.spec.owner == asker.person
 
 
 def _check_may_look(asker: Asker | None) -> Asker:

@@ -65,13 +65,21 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = "capture"
     subject: str = ""  # what it is about: an upload's id, a file and its version
     needs: tuple[Need, ...] = ()  # what the command must reach, see `worker/environment.py`
-    answers: bool = False  # a module of ours, which answers as `worker/protocol.py` says
-    starts_again: bool = False  # after it was killed: it leaves nothing half done
     memory_bytes: int = 0  # an estimate of its peak
     disk_bytes: int = 0  # an estimate of what it adds
     runner: str | None = None  # the user of the system that the command runs as; None: ours
     input_bytes: int = 0  # what it reads, packed as it is
     is_own_machine: bool = False  # its code is that of the person whose machine this is
+
+    @property
+    def answers(self) -> bool:
+        """A module of ours, which answers as `worker/protocol.py` says."""
+        return self.kind not in MEASURING
+
+    @property
+    def starts_again(self) -> bool:
+        """After it was killed: it leaves nothing half done, or goes on where it was."""
+        return self.kind != "capture"
 
 
 class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +104,14 @@ def read_spec(directory: Path) -> JobSpec:
 def read_status(directory: Path) -> JobStatus:
     """The job's status. Raises OSError or msgspec.MsgspecError where there is none."""
     return msgspec.json.decode((directory / STATUS).read_bytes(), type=JobStatus)
+
+
+def read_job(directory: Path) -> tuple[JobSpec, JobStatus] | None:
+    """Both; None: it is being made, or half deleted."""
+    try:
+        return read_spec(directory), read_status(directory)
+    except (OSError, msgspec.MsgspecError):
+        return None
 
 
 def write(directory: Path, record: JobSpec | JobStatus) -> None:
@@ -140,12 +156,9 @@ def live_jobs(root: Path) -> list[tuple[Path, JobSpec, JobStatus]]:
     """Every job that is queued or running under a supervisor."""
     live = []
     for directory in live_directories(root):
-        try:
-            spec, status = read_spec(directory), read_status(directory)
-        except (OSError, msgspec.MsgspecError):
-            continue  # being made
-        if status.state in LIVE_STATES and is_supervised(directory, spec):
-            live.append((directory, spec, status))
+        job = read_job(directory)
+        if job is not None and job[1].state in LIVE_STATES and is_supervised(directory, job[0]):
+            live.append((directory, *job))
     return live
 
 

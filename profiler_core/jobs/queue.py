@@ -4,7 +4,7 @@ Captures wait for their device alone. All else shares slots, memory and disk: wh
 running comes first, then who came first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,14 +51,18 @@ def take_turn(directory: Path, spec: JobSpec, running: JobStatus) -> Waiting | N
         return waiting
 
 
-def check_number(root: Path, owner: str | None) -> None:
+def check_number(live: Collection[JobSpec], owner: str | None) -> None:
     """Is one job more within the limits? To be asked under the lock of the queue.
+
+    Args:
+        live: those that run or wait.
+        owner: whose it would be.
 
     Raises:
         QueueFull: it is not.
     """
     limits = settings().jobs
-    owners = [spec.owner for _, spec, _ in files.live_jobs(root)]
+    owners = [spec.owner for spec in live]
     if owners.count(owner) >= limits.per_person:
         raise QueueFull(
             f"You have {owners.count(owner)} jobs that run or wait, and more are not taken.",

@@ -113,8 +113,8 @@ def tidy_up(now_s: float | None = None) -> None:
 
 def _ended(directory: Path) -> tuple[float, bool]:
     """When it ended, seconds since the epoch; and whether a file was read, with success."""
-    try:
-        spec, status = files.read_spec(directory), files.read_status(directory)
-    except (OSError, msgspec.MsgspecError):
+    job = files.read_job(directory)
+    if job is None:
         return directory.stat().st_mtime, False
+    spec, status = job
     return status.ended_at or spec.submitted_at, (spec.kind, status.state) == ("read", "finished")

@@ -77,12 +77,12 @@ def job(job_id: str) -> Job:
         BadInput: no such job.
     """
     directory = _directory(job_id)
-    try:
-        spec, status = files.read_spec(directory), files.read_status(directory)
-    except (OSError, msgspec.MsgspecError) as error:
+    recorded = files.read_job(directory)
+    if recorded is None:
         raise BadInput(
             f"There is no job {job_id} on this machine.", remedy="Choose one from the list."
-        ) from error
+        )
+    spec, status = recorded
     if status.state in LIVE_STATES and not files.is_supervised(directory, spec):
         # It may have ended between the two reads: only a second look can tell.
         status = files.read_status(directory)

@@ -66,10 +66,11 @@ def submit(
     root = home.jobs_directory()
     try:
         with files.queue_lock(root):
-            same = _same(root, kind, subject) if is_shared else None
+            live = {directory: spec for directory, spec, _ in files.live_jobs(root)}
+            same = _same(live, kind, subject) if is_shared else None
             if same is not None:
                 return same
-            check_number(root, owner)
+            check_number(live.values(), owner)
             directory = root / _new_job_id()
             files.mark_live(directory)
             directory.mkdir()
@@ -86,8 +87,6 @@ def submit(
                 kind=kind,
                 subject=subject,
                 needs=tuple(needs),
-                answers=kind not in files.MEASURING,
-                starts_again=kind != "capture",
                 memory_bytes=needed_bytes[0],
                 disk_bytes=needed_bytes[1],
                 runner=runner,
@@ -115,9 +114,9 @@ def _placed(word: str, directory: Path) -> str:
     return f"{directory}/{word.removeprefix('{job}/')}" if word.startswith("{job}/") else word
 
 
-def _same(root: Path, kind: str, subject: str) -> str | None:
+def _same(live: Mapping[Path, JobSpec], kind: str, subject: str) -> str | None:
     """The job that does just this already."""
-    for directory, spec, _ in files.live_jobs(root):
+    for directory, spec in live.items():
         is_same = (spec.kind, spec.subject) == (kind, subject)
         if is_same and not (directory / files.CANCEL).exists():
             return spec.job_id

@@ -4,9 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-
-import msgspec
 
 from profiler_core import home
 from profiler_core.errors import BadInput
@@ -46,7 +43,7 @@ def queue_state(now_s: float | None = None) -> QueueState:
     counts: Counter[tuple[str, str]] = Counter()
     oldest_s, n_abandoned = 0.0, 0
     for directory, begun_at in files.live_directories(home.jobs_directory()).items():
-        record = _record(directory)
+        record = files.read_job(directory)
         if record is None or not files.is_supervised(directory, record[0]):
             last = max(begun_at, files.heartbeat_at(directory) or 0.0)
             n_abandoned += now - last > _ABANDONED_AFTER_S
@@ -101,16 +98,9 @@ class EndedJobs:
                 written_at = (directory / files.STATUS).stat().st_mtime
             except OSError:  # being made
                 continue
-            record = _record(directory) if written_at >= self._since_s else None
+            record = files.read_job(directory) if written_at >= self._since_s else None
             if record is not None and record[1].state in LIVE_STATES:
                 continue
             self._seen.add(directory.name)
             if record is not None:
                 yield record
-
-
-def _record(directory: Path) -> tuple[JobSpec, JobStatus] | None:
-    try:
-        return files.read_spec(directory), files.read_status(directory)
-    except (OSError, msgspec.MsgspecError):  # being made, or half deleted
-        return None

@@ -61,7 +61,8 @@ def configure_server(log_format: str) -> None:
     handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
     handler.addFilter(_is_ours_or_bad)
     root = logging.getLogger()
-    _replace(root, handler)
+    let_root_write(root)
+    root.addHandler(handler)
     root.setLevel(logging.WARNING)
     logging.getLogger(_OURS).setLevel(logging.INFO)
     # Libraries that write by themselves would do so in their own format, and past the check.
@@ -143,10 +144,3 @@ def _of_the_moment(record: logging.LogRecord) -> Mapping[str, str]:
     context.update(_context.get())
     context.update({key: getattr(record, key) for key in _CONTEXT_KEYS if hasattr(record, key)})
     return {key: str(context[key]) for key in _CONTEXT_KEYS if context.get(key)}
-
-
-def _replace(logger: logging.Logger, handler: logging.Handler) -> None:
-    for old in list(logger.handlers):
-        if type(old) is logging.StreamHandler:
-            logger.removeHandler(old)
-    logger.addHandler(handler)

@@ -12,7 +12,6 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,20 +98,18 @@ def forget(upload_id: str) -> None:
     shutil.rmtree(incoming_directory(upload_id), ignore_errors=True)
 
 
-def outdated(now_s: float | None = None, waiting: Collection[str] = ()) -> dict[str, str]:
+def outdated(now_s: float | None = None) -> dict[str, str]:
     """Uploads that were left unopened for a day: id -> whose, empty where nobody wrote it.
 
     Args:
         now_s: seconds since the epoch; None: now.
-        waiting: ids of those that were opened and wait to be read.
     """
     now = time.time() if now_s is None else now_s
     root = uploads_directory() / ".incoming"
     left: dict[str, str] = {}
     for directory in root.iterdir() if root.is_dir() else ():
         touched = max((p.stat().st_mtime for p in (directory, *directory.glob("*"))), default=now)
-        is_upload = _UPLOAD_ID.fullmatch(directory.name) and directory.name not in waiting
-        if now - touched > _FORGET_AFTER_S and is_upload:
+        if now - touched > _FORGET_AFTER_S and _UPLOAD_ID.fullmatch(directory.name):
             left[directory.name] = owner_of(directory) or ""
     return left
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core.home import home_directory
+from profiler_core.store.listing import changed_ns
 from profiler_core.store.private_file import write_private
 
 _MOST = 256
@@ -58,16 +59,9 @@ def kept_order(key: str) -> Order | None:
 
 
 def _forget_old() -> None:
-    kept = sorted(_folder().iterdir(), key=_changed_at, reverse=True)
+    kept = sorted(_folder().iterdir(), key=changed_ns, reverse=True)
     for path in kept[_MOST:]:
         path.unlink(missing_ok=True)
-
-
-def _changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:  # another process forgot it
-        return 0.0
 
 
 def _folder() -> Path:

@@ -41,6 +41,14 @@ class Ahead:
         await self._app(scope, receive, send)
 
 
+def page_of(path: str) -> PageSpec | None:
+    """The page at a path of the server; None: there is none, or it cannot be read."""
+    try:
+        return page_at(path.removeprefix(base_path()).strip("/"))
+    except BadInput:  # a page's file is damaged; the menu says so
+        return None
+
+
 def begin(path: str, query: str) -> Thread | None:
     """Compute what a page asks for, in a thread; None: it asks for nothing, or others are at it.
 
@@ -48,10 +56,7 @@ def begin(path: str, query: str) -> Thread | None:
         path: of its address.
         query: what follows the question mark.
     """
-    try:
-        spec = page_at(path.removeprefix(base_path()).strip("/"))
-    except BadInput:  # a page's file is damaged; the menu says so
-        return None
+    spec = page_of(path)
     if spec is None or not spec.asks or not _free.acquire(blocking=False):
         return None
     thread = Thread(target=_ask, args=(spec, query), name="ahead of a page", daemon=True)

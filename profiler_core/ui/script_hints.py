@@ -15,8 +15,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from profiler_core.errors import BadInput
-from profiler_core.page_specs import PageSpec, page_at
+from profiler_core.ui.ahead import page_of
 from profiler_core.ui.server import base_path
 
 _STATIC = Path(streamlit.__file__).parent / "static"
@@ -36,7 +35,7 @@ class ScriptHints:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Add a header to the document of a page."""
-        spec = _page(scope["path"]) if scope["type"] == "http" else None
+        spec = page_of(scope["path"]) if scope["type"] == "http" else None
         links = _links(draws_figures=spec.draws_figures) if spec is not None else ""
         if not links:
             await self._app(scope, receive, send)
@@ -50,13 +49,6 @@ class ScriptHints:
             await send(message)
 
         await self._app(scope, receive, told)
-
-
-def _page(path: str) -> PageSpec | None:
-    try:
-        return page_at(path.removeprefix(base_path()).strip("/"))
-    except BadInput:  # a page's file is damaged; the menu says so
-        return None
 
 
 def _links(*, draws_figures: bool) -> str:

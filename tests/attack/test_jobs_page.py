@@ -30,7 +30,6 @@ def a_job(n: int, state: files.JobState, *, record: object = None, **more: Any) 
         "kind": "ingest",
         "subject": incoming.new_upload_id(),
         "title": f"<b>trace</b> {n}",
-        "answers": True,
         **more,
     }
     files.write(

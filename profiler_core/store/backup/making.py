@@ -101,14 +101,13 @@ class _Making:
     def take_files(self) -> None:
         """Everything that belongs into it as it is now; what is gone goes from it too."""
         before, self._taken, self._by_key, self.left_out = self._taken, {}, {}, []
+        above_runs: set[Path] = set()
         for unit in units(self.choice):
             name = (unit.folder, unit.run is not None)
             if name[1] and unit.is_being_made:
                 self.left_out.append(LeftOut(_path(unit.folder), "it is being captured"))
                 continue
-            if self._is_loose(unit) and not any(
-                folder.is_relative_to(unit.folder) for folder, is_run in self._taken if is_run
-            ):
+            if self._is_loose(unit) and unit.folder not in above_runs:
                 continue  # of a capture without any run in the backup
             earlier = before.get(name)
             if earlier is None or earlier.version != unit.version():
@@ -117,6 +116,8 @@ class _Making:
                 self.left_out.append(LeftOut(_path(unit.folder), "it changed while it was read"))
                 continue
             self._add(name, earlier)
+            if unit.run is not None:
+                above_runs |= {unit.folder, unit.folder.parent}
 
     def settings(self) -> tuple[BackupFile, ...]:
         """settings.toml, as the choice says."""

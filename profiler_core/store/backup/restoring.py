@@ -19,9 +19,10 @@ from profiler_core.home import home_directory
 from profiler_core.settings import FILE as SETTINGS
 from profiler_core.store.backup.manifest import ROWS, BackupFile, Manifest
 from profiler_core.store.backup.selection import RUN_ROOTS, SECRETS
-from profiler_core.store.backup.vaults import Source, blocks_of, damaged, verified
+from profiler_core.store.backup.vaults import Source, damaged, verified
 from profiler_core.store.history.database import UNFINISHED, close_all, where
 from profiler_core.store.history.dump import holds, refuse_used_database, restore_rows
+from profiler_core.store.history.packing import sha256
 from profiler_core.store.history.waiting_deeds import is_file_of_waiting_deeds
 from profiler_core.store.private_file import write_private
 
@@ -129,12 +130,7 @@ def _put(source: Source, file: BackupFile) -> None:
 
 
 def _has_hash(path: Path, file: BackupFile) -> bool:
-    if path.stat().st_size != file.n_bytes:
-        return False
-    digest = hashlib.sha256()
-    for block in blocks_of(path):
-        digest.update(block)
-    return digest.hexdigest() == file.sha256
+    return path.stat().st_size == file.n_bytes and sha256(path) == file.sha256
 
 
 def _target(file: BackupFile) -> Path:

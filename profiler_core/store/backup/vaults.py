@@ -24,10 +24,9 @@ import msgspec
 
 from profiler_core.errors import BadInput
 from profiler_core.store.backup.manifest import FORMAT, BackupFile, Manifest
+from profiler_core.store.history.packing import BLOCK_BYTES, PACKED
 
 ZIP = ".zip"
-_BLOCK_BYTES = 1 << 20
-_PACKED = (".gz", ".zst", ".zip", ".png")  # packing these again costs time and saves nothing
 _LARGEST_MANIFEST_BYTES = 1 << 30
 _FORGOTTEN_AFTER_S = 24 * 3600.0
 _MANIFEST = "manifest.json"
@@ -138,9 +137,7 @@ class ZipVault:
     def keep(self, path: str, blocks: Iterable[bytes], mtime_ns: int) -> BackupFile:
         """Store a file. Of a path that is kept twice, the second is found."""
         member = zipfile.ZipInfo(_member(path))
-        member.compress_type = (
-            zipfile.ZIP_STORED if path.endswith(_PACKED) else zipfile.ZIP_DEFLATED
-        )
+        member.compress_type = zipfile.ZIP_STORED if path.endswith(PACKED) else zipfile.ZIP_DEFLATED
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a name that is there already
             opened = self._zip.open(member, "w", force_zip64=True)
@@ -188,7 +185,7 @@ class FolderSource:
         """What the file holds."""
         try:
             with _object(self._folder, file.sha256).open("rb") as source:
-                while block := source.read(_BLOCK_BYTES):
+                while block := source.read(BLOCK_BYTES):
                     yield block
         except FileNotFoundError as error:
             raise damaged(file) from error
@@ -220,7 +217,7 @@ class ZipSource:
         """What the file holds."""
         try:
             with self._zip.open(_member(file.path)) as source:
-                while block := source.read(_BLOCK_BYTES):
+                while block := source.read(BLOCK_BYTES):
                     yield block
         except (KeyError, zipfile.BadZipFile, EOFError, OSError) as error:
             raise damaged(file) from error
@@ -268,7 +265,7 @@ def verified(source: Source, file: BackupFile) -> Iterator[bytes]:
 def blocks_of(path: Path) -> Iterator[bytes]:
     """What a file holds."""
     with path.open("rb") as source:
-        while block := source.read(_BLOCK_BYTES):
+        while block := source.read(BLOCK_BYTES):
             yield block
 
 

@@ -58,7 +58,7 @@ from profiler_core.store.history.query import (
     runs_of,
     version,
 )
-from profiler_core.store.history.receiving import receive
+from profiler_core.store.history.receiving import receive, runs_in
 from profiler_core.store.history.reconciliation import Reconciled, pending, reconcile, waiting
 from profiler_core.store.history.recording import record
 from profiler_core.store.history.regressions import (
@@ -200,6 +200,7 @@ __all__ = [
     "run",
     "run_ids_of",
     "runs",
+    "runs_in",
     "runs_of",
     "set_baseline",
     "sign_off",

@@ -8,7 +8,7 @@ import os
 import sys
 
 from profiler_core.store.history.reconciliation import Reconciled, reconcile
-from profiler_core.store.history.retention import apply, configured_rules
+from profiler_core.store.history.retention import apply, configured_rules, planned
 from profiler_core.worker.protocol import Progress, Report, answer
 
 _NICE = 10
@@ -18,7 +18,7 @@ def _reconcile(report: Report) -> Reconciled:
     if "--in-background" in sys.argv[1:]:
         os.nice(_NICE)  # pages that somebody waits for go first
     reconciled = reconcile(lambda name, done, total: report(Progress(done, total, text=name)))
-    apply(configured_rules())
+    apply(planned(configured_rules()))
     return reconciled
 
 

@@ -11,8 +11,8 @@ from typing import IO, NamedTuple, cast
 
 from profiler_core import run_directory as names
 
-_BLOCK_BYTES = 1 << 20
-_PACKED = (".gz", ".zst", ".zip", ".png")  # packing these again costs time and saves nothing
+BLOCK_BYTES = 1 << 20
+PACKED = (".gz", ".zst", ".zip", ".png")  # packing these again costs time and saves nothing
 
 
 class _Pipe:
@@ -50,10 +50,10 @@ def packed(directory: Path) -> Iterator[bytes]:
         for path in packed_files(directory):
             inside = f"{directory.name}/{path.relative_to(directory).as_posix()}"
             member = zipfile.ZipInfo.from_file(path, inside, strict_timestamps=False)
-            is_packed = path.suffix in _PACKED
+            is_packed = path.suffix in PACKED
             member.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
             with path.open("rb") as source, archive.open(member, "w") as sink:
-                while block := source.read(_BLOCK_BYTES):
+                while block := source.read(BLOCK_BYTES):
                     sink.write(block)
                     if data := pipe.taken():
                         yield data

@@ -38,7 +38,7 @@ def receive(
         raise NotARun(f"{path} does not exist.", remedy="Pass a run, a capture or a .zip.")
     if not path.is_dir():
         return record_upload(_copied_in(path), person=person, tags=tags)
-    recorded = [record(each, person=person, tags=tags) for each in _runs_in(path)]
+    recorded = [record(each, person=person, tags=tags) for each in runs_in(path)]
     return tuple(recorded), ()
 
 
@@ -82,7 +82,12 @@ def _forget_unused(unpacked: list[Path]) -> None:
             remove_directory(directory)
 
 
-def _runs_in(folder: Path) -> list[Path]:
+def runs_in(folder: Path) -> list[Path]:
+    """A run directory itself, or those in the folder of a capture.
+
+    Raises:
+        NotARun: there is none.
+    """
     if places.has_run(folder):
         return [folder]
     directories = sorted(file.parent for file in folder.glob(f"*/{names.RUN_JSON}"))

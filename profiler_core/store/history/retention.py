@@ -158,11 +158,10 @@ def delete_files(
     return n_deleted
 
 
-def apply(rules: Rules, *, person: str | None = None) -> int:
-    """Do what `planned` says; how many runs lost their files."""
-    removals = planned(rules).removals
-    reasons = {removal.run.run_id: removal.reason for removal in removals}
-    return delete_files([removal.run for removal in removals], reasons=reasons, person=person)
+def apply(plan: Plan, *, person: str | None = None) -> int:
+    """Do what was planned, but for what was marked since; how many runs lost their files."""
+    reasons = {removal.run.run_id: removal.reason for removal in plan.removals}
+    return delete_files([removal.run for removal in plan.removals], reasons=reasons, person=person)
 
 
 def _by_capture(newest_first: Iterable[RecordedRun]) -> list[list[RecordedRun]]:

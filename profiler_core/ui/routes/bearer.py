@@ -23,7 +23,7 @@ from profiler_core.jobs.queue import QueueFull
 from profiler_core.operate import log
 from profiler_core.store.shown_paths import without_server_paths
 from profiler_core.ui.metrics.counted import count_refused
-from profiler_core.ui.routes.guard import Endpoint, problem
+from profiler_core.ui.routes.guard import Endpoint, problem, unauthorized
 from profiler_core.ui.routes.origin import foreign
 from profiler_core.ui.routes.refused_tokens import RefusedTokens
 from profiler_core.ui.sign_in.needed import is_needed
@@ -116,7 +116,7 @@ def _sent_token(connection: HTTPConnection) -> str | Response:
     headers = connection.headers.getlist("authorization")
     scheme, _, text = headers[0].partition(" ") if len(headers) == 1 else ("", "", "")
     if scheme.lower() != "bearer" or len(text) > _LONGEST_HEADER:
-        return _unauthorized(
+        return unauthorized(
             "The request carries no API token.", "Send it as the header Authorization: Bearer."
         )
     return text.strip(" ")
@@ -150,7 +150,7 @@ def _admitted(text: str, client: str, scope: str, deed: Deed) -> Admitted | Resp
                 return wait
             if error.token is not None:
                 note_refusal(error.token, error.problem)
-            return _unauthorized(error.problem, error.remedy)
+            return unauthorized(error.problem, error.remedy)
         who = visitor_by_token(token)
         remedy = "Ask who runs the server."
         if who is None or who.role is None:
@@ -175,12 +175,6 @@ def _unavailable(
     """What is wrong stands in the log: a program elsewhere learns neither hosts nor folders."""
     _log.warning("A request by API token cannot be answered: %s", error)
     return problem(503, text, "Try again, or ask who runs the server.")
-
-
-def _unauthorized(text: str, remedy: str) -> JSONResponse:
-    answer = problem(401, text, remedy)
-    answer.headers["WWW-Authenticate"] = "Bearer"
-    return answer
 
 
 def answered(answer: Answer) -> Response:

@@ -76,6 +76,13 @@ def guarded(scope: str, deed: Deed = "look") -> Callable[[GuardedEndpoint], Endp
     return decorate
 
 
+def unauthorized(text: str, remedy: str) -> JSONResponse:
+    """To a program whose token is missing or wrong."""
+    answer = problem(401, text, remedy)
+    answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
 def problem(status: int, text: str, remedy: str) -> JSONResponse:
     """An error as routes answer it: never a traceback."""
     return JSONResponse({"problem": text, "remedy": remedy}, status_code=status)

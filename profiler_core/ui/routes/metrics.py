@@ -15,7 +15,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.settings import settings
 from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.metrics.text import CONTENT_TYPE, metrics_text
-from profiler_core.ui.routes.guard import problem
+from profiler_core.ui.routes.guard import problem, unauthorized
 
 PATH = "/api/metrics"
 _SCHEME = "Bearer "
@@ -36,12 +36,10 @@ async def metrics(request: Request) -> Response:
         authorization.removeprefix(_SCHEME).strip().encode(), token.encode()
     ):
         count_refused("token")
-        response = problem(
-            401, "The token of the metrics is missing or wrong.",
+        return unauthorized(
+            "The token of the metrics is missing or wrong.",
             "Send metrics_token of settings.toml: Authorization: Bearer TOKEN.",
-        )  # fmt: skip
-        response.headers["WWW-Authenticate"] = "Bearer"
-        return response
+        )
     # In a thread: the database may take its time.
     text = await anyio.to_thread.run_sync(metrics_text)
     return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
