@@ -17,7 +17,7 @@ from profiler_core.ui.links import href
 from profiler_core.units import format_duration
 
 _KEY = "fs_search_box"
-_ASKED = "fs_search_words"
+_ASKED, _ANSWERED = "fs_search_words", "fs_search_answer"
 _MOST, _MOST_RUNS = 24, 5
 _LONGEST_WORDS = 200  # characters
 _LONGEST_DETAIL = 120
@@ -39,12 +39,15 @@ def search_box(spec: PageSpec) -> None:
     Args:
         spec: of the page that it stands on; without a dossier its links lead to the overview.
     """
-    # Once: a later run of the page may be of other runs, and would wait for their index.
+    # Worked out once: a later run of the page may be of other runs, and would wait for their index.
+    # But sent with each, since the browser gets no more than the last of several that follow.
     words = st.session_state.pop(_ASKED, "")
+    if words:
+        st.session_state[_ANSWERED] = {"words": words, "results": _results(spec, words)}
     with st.container(key="fs_search"):
         _BOX(
             key=_KEY,
-            data={"words": words, "results": _results(spec, words) if words else []},
+            data=st.session_state.get(_ANSWERED, {"words": "", "results": []}),
             width="content",
             on_words_change=_asked,
         )
