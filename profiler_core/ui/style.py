@@ -169,6 +169,7 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-dossier .fs-t { font-size:13px; }
 .fs-dossier .fs-t td, .fs-dossier .fs-t th { padding:4px 8px; font-size:12.5px; }
 .fs-dossier .fs-t th:first-child { padding-left:0; white-space:normal; overflow-wrap:anywhere; }
+.fs-dossier .fs-told td:last-child { white-space:normal; overflow-wrap:anywhere; }
 .fs-dossier .fs-told th:first-child { overflow-wrap:normal; min-width:8ch; }
 .fs-related td { width:1%; white-space:nowrap !important; }
 .fs-related .fs-now th { border-left:3px solid var(--fs-accent); padding-left:6px !important; }

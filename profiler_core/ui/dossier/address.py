@@ -14,6 +14,7 @@ from profiler_core.ui.links import Query
 
 _PICKED = "fs_item_was_picked"  # by a widget, which keeps showing what was picked
 _N_CLOSED = "fs_items_closed"
+_EARLIER = ("kernel", "group")  # parameters of links of earlier versions
 
 
 def item_in_url() -> Item | None:
@@ -29,19 +30,23 @@ def item_in_url() -> Item | None:
     return None
 
 
-def open_item(item: Item | None, *, by_link: bool = False) -> None:
+def open_item(item: Item | None, *, by_link: bool = False, **more: str) -> None:
     """Open a dossier, from the callback of a table, chart or map.
 
     Args:
         item: what it is about; None closes what is open.
         by_link: no widget shows it as picked.
+        more: further parameters of the address that change with it.
     """
-    _forget()
-    if item is None:
-        return
-    st.query_params[ITEM_PARAMETER] = item.text
-    if not by_link:
-        st.session_state[_PICKED] = True
+    for name in _EARLIER if item is not None else (*_EARLIER, ITEM_PARAMETER):
+        st.query_params.pop(name, None)
+    if item is not None:
+        # At once: each change of the address is a step of the back button.
+        st.query_params.update({ITEM_PARAMETER: item.text, **more})
+        if not by_link:
+            st.session_state[_PICKED] = True
+    elif more:
+        st.query_params.update(more)
 
 
 def close_item() -> bool:
@@ -51,16 +56,11 @@ def close_item() -> bool:
         Whether a widget of the page still shows as picked what was closed.
     """
     was_event = "event" in st.query_params  # the timeline's selection is a dossier of its own
-    _forget()
+    open_item(None)
     st.query_params.pop("event", None)
     was_picked = bool(st.session_state.pop(_PICKED, False))
     st.session_state[_N_CLOSED] = st.session_state.get(_N_CLOSED, 0) + was_picked
     return was_picked or was_event
-
-
-def _forget() -> None:
-    for name in (ITEM_PARAMETER, "kernel", "group"):
-        st.query_params.pop(name, None)
 
 
 def picking_key(name: str) -> str:

@@ -45,14 +45,12 @@ def forget_other_runs(keys: tuple[str, ...]) -> None:
 
 def list_candidate(candidate: int) -> None:
     """List the groups of another candidate; what is open closes."""
-    st.query_params[OF] = str(candidate + 1)
-    open_item(None)
+    open_item(None, of=str(candidate + 1))
 
 
 def open_group(candidate: int, folded: FoldedGroup) -> None:
     """Open the dossier of the slowest of some equal groups; it leads to the others."""
-    st.query_params[OF] = str(candidate + 1)
-    open_item(group_item(candidate + 1, folded.slowest))
+    open_item(group_item(candidate + 1, folded.slowest), of=str(candidate + 1))
 
 
 def show_candidate(candidate: int | None) -> None:
