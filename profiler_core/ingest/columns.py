@@ -25,7 +25,7 @@ from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 
 # Raise it whenever the tables, their columns or their meaning change: old folders are then not
 # found any more, because the version is part of the folder's name.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 _META = "meta.json"
 _BLOCK_BYTES = 4 << 20

@@ -51,6 +51,8 @@ DEVICE_SCHEMA: dict[str, pl.DataType] = {
     "occupancy_pct": pl.Float64(),  # Kineto's estimate
     "graph_id": pl.Int64(),  # CUDA graph, where the file says it
     "graph_node_id": pl.Int64(),
+    "annotation": pl.String(),  # of the graph's node, torch >= 2.15: mark_kernels
+    "stacks": pl.String(),  # JSON text: printed stacks of the source, TORCH_COMPILE_DEBUG_EXTEND
 }
 RUNTIME_SCHEMA: dict[str, pl.DataType] = {
     "ts_ns": pl.Int64(),

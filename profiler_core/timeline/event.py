@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from profiler_core.analysis.graph_replays.launched import captured_call
+from profiler_core.analysis.source_lines import source_lines
 from profiler_core.model.trace import Trace
 from profiler_core.timeline.index import Index
 from profiler_core.timeline.layout import StepRange, Track
@@ -43,6 +44,8 @@ class Event:
     operators: tuple[str, ...]  # around the launch (or the event itself), outermost first
     input_dims: str | None  # of the innermost operator that has them, as in the trace
     input_types: str | None
+    annotation: str | None  # of a graph's node, as the program marked it
+    source_lines: tuple[str, ...]  # that Inductor compiled it from, innermost of each stack
     grid: str | None
     block: str | None
     registers_per_thread: int | None
@@ -93,6 +96,8 @@ def event(trace: Trace, index: Index, table: str, row: int) -> Event | None:
         operators=() if operators is None else tuple(operators["name"].cast(pl.String)),
         input_dims=described.get("input_dims"),
         input_types=described.get("input_types"),
+        annotation=facts.get("annotation"),
+        source_lines=source_lines(facts.get("stacks")),
         grid=facts.get("grid"),
         block=facts.get("block"),
         registers_per_thread=facts.get("registers_per_thread"),

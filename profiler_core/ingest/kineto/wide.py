@@ -36,6 +36,9 @@ ARGUMENTS = (
     Argument("occupancy_pct", "est. achieved occupancy %", "number"),
     Argument("graph_id", "graph id", "integer"),
     Argument("graph_node_id", "graph node id", "integer"),
+    # torch/profiler/_chrome_trace_export.py and torch/_inductor/profiler.py, both since torch 2.15.
+    Argument("annotation", "name", "text"),
+    Argument("stacks", "stack", "text"),
     Argument("sequence_number", "Sequence number", "integer"),
     Argument("fwd_thread_id", "Fwd thread id", "integer"),
     Argument("input_dims", "Input Dims", "text"),

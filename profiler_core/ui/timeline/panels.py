@@ -60,6 +60,8 @@ def event_facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str
         ("Duration", format_duration(event.dur_ns)),
         ("Starts", _start(picked)),
         ("Operators", " › ".join(event.operators) or None),
+        ("Annotation", event.annotation),
+        ("Source", " · ".join(event.source_lines) or None),
         ("Launched by", event.launch_name),
         ("Launch delay", _delay(event.launch_delay_ns)),
         ("Launched", _launched(event.n_launched, event.launched_ns)),
