@@ -16,14 +16,15 @@ from pathlib import Path
 from profiler_core.errors import BadInput
 from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES, chunks
 
-# What begins with a tab is the payload of a structured log's event, most of its lines.
+# Its first character stands in front of both kinds: so the others are stepped over at once.
 _PREFIX = re.compile(
-    rb"(?m)^(?!\t)[^\n]{0,200}?(?:[VDIWEC](?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.\d{3,9} "
+    rb"[VDIWEC\[](?:(?<!\[)(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.\d{3,9} "
     rb"(?P<process>\d+) [^\n]+?:\d+\]"
-    rb"|\[\d{4}-(?P<month>\d\d)-(?P<day>\d\d) (?P<at>\d\d:\d\d:\d\d),\d{3}\] )"
+    rb"|(?<=\[)\d{4}-(?P<month>\d\d)-(?P<day>\d\d) (?P<at>\d\d:\d\d:\d\d),\d{3}\] )"
 )
+_LATEST_PREFIX, _LATEST_RANK = 200, 60  # bytes of a line in front of them
 _RANK = re.compile(r"_rank_\d+_")
-_RANK_IN_LINE = re.compile(rb"(?m)^[^\n]{0,60}\[(?:rank|default)\d+\]:")
+_RANK_IN_LINE = re.compile(rb"\[(?:rank|default)\d+\]:")
 _COMPILE_ID = re.compile(rb'"frame_id": (\d+), "frame_compile_id": (\d+)')
 _EPOCH = re.compile(rb'"ts": (\d{16})')  # microseconds, of a structured log's first event
 _LARGEST_PROCESS = 1 << 22  # of Linux; larger numbers are threads
@@ -77,11 +78,14 @@ def log_origin(path: Path) -> LogOrigin:
             if number == _MOST_CHUNKS:
                 is_whole = False
                 break
-            lines = list(_PREFIX.finditer(chunk))
+            lines = list(_prefixes(chunk))
             processes.update(int(p) for p in {line["process"] for line in lines} - {None})
             times += [at for at in map(_when, lines[:1] + lines[-1:]) if at is not None]
             ids.update(f"{a.decode()}/{b.decode()}" for a, b in set(_COMPILE_ID.findall(chunk)))
-            ranks = ranks or _RANK_IN_LINE.search(chunk) is not None
+            ranks = ranks or any(
+                match.start() - chunk.rfind(b"\n", 0, match.start()) - 1 <= _LATEST_RANK
+                for match in _RANK_IN_LINE.finditer(chunk)
+            )
             if number == 0 and times:
                 zone = _zone(times[0], chunk)
     except BadInput:
@@ -98,6 +102,18 @@ def log_origin(path: Path) -> LogOrigin:
         zone,
         frozenset(ids) if is_whole else frozenset(),
     )
+
+
+def _prefixes(chunk: bytes) -> Iterator[re.Match[bytes]]:
+    """The first of each line, but of those that begin with a tab: payloads of structured events."""
+    line = -1
+    for match in _PREFIX.finditer(chunk):
+        begin = chunk.rfind(b"\n", 0, match.start()) + 1
+        if begin == line:
+            continue
+        line = begin
+        if match.start() - begin <= _LATEST_PREFIX and chunk[begin : begin + 1] != b"\t":
+            yield match
 
 
 def _when(line: re.Match[bytes]) -> datetime | None:
