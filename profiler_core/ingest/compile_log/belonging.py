@@ -82,10 +82,7 @@ def log_origin(path: Path) -> LogOrigin:
             processes.update(int(p) for p in {line["process"] for line in lines} - {None})
             times += [at for at in map(_when, lines[:1] + lines[-1:]) if at is not None]
             ids.update(f"{a.decode()}/{b.decode()}" for a, b in set(_COMPILE_ID.findall(chunk)))
-            ranks = ranks or any(
-                match.start() - chunk.rfind(b"\n", 0, match.start()) - 1 <= _LATEST_RANK
-                for match in _RANK_IN_LINE.finditer(chunk)
-            )
+            ranks = ranks or _names_ranks(chunk)
             if number == 0 and times:
                 zone = _zone(times[0], chunk)
     except BadInput:
@@ -114,6 +111,13 @@ def _prefixes(chunk: bytes) -> Iterator[re.Match[bytes]]:
         line = begin
         if match.start() - begin <= _LATEST_PREFIX and chunk[begin : begin + 1] != b"\t":
             yield match
+
+
+def _names_ranks(chunk: bytes) -> bool:
+    return any(
+        match.start() - chunk.rfind(b"\n", 0, match.start()) - 1 <= _LATEST_RANK
+        for match in _RANK_IN_LINE.finditer(chunk)
+    )
 
 
 def _when(line: re.Match[bytes]) -> datetime | None:
