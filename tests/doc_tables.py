@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from profiler_core.agents.answer import Page
-from profiler_core.agents.capturing import CAPTURING
+from profiler_core.agents.experimenting import MEASURING
 from profiler_core.agents.tools import TOOLS
 from profiler_core.answers import (
     compare,
@@ -152,7 +152,7 @@ def record_table(record, beside=None):
 def tools_table():
     """What an agent may ask: each tool with its arguments, optional ones in brackets."""
     rows = []
-    for tool in (*TOOLS, *CAPTURING):
+    for tool in (*TOOLS, *MEASURING):
         names = [
             f"`{name}`" if parameter.default is inspect.Parameter.empty else f"[`{name}`]"
             for name, parameter in inspect.signature(tool).parameters.items()
@@ -166,7 +166,7 @@ def tools_table():
 def tool_keys_table():
     """The keys of each tool's answer; those of json.md are referred to."""
     rows = []
-    for tool in (*TOOLS, *CAPTURING):
+    for tool in (*TOOLS, *MEASURING):
         record = typing.get_type_hints(tool)["return"]
         rows.append((f"`{tool.__name__}`", _own_keys(record)))
     return _table(("tool", "keys"), rows)

@@ -20,7 +20,7 @@ from profiler_core.settings import settings
 from profiler_core.store import library
 
 _OPTIONS = declared(CaptureSpec)
-_LONGEST_WAIT_S = 300.0
+LONGEST_WAIT_S = 300.0
 _POLL_S = 0.5
 
 
@@ -78,11 +78,11 @@ def start_capture(*ordered: Any, **options: Any) -> Started:
     arguments = _SIGNATURE.bind(*ordered, **options).arguments
     spec = CaptureSpec(**{name: _OPTIONS[name].value(value) for name, value in arguments.items()})
     points_of(spec)  # each point is checked before the first one starts
-    job_id = deeds.start_capture(_agent(), spec)
+    job_id = deeds.start_capture(agent(), spec)
     return Started(job_id, "queued")
 
 
-def _agent() -> Asker:
+def agent() -> Asker:
     """Whose token asks; else the user who started this server with captures allowed.
 
     That user is on a team's machine not its owner.
@@ -95,18 +95,27 @@ def _agent() -> Asker:
     return Asker(system_user(), rights, is_own_machine=not is_team, signed_in=True, is_agent=True)
 
 
+def check_wait(wait_seconds: float) -> None:
+    """Refuse to wait longer than an agent's client does.
+
+    Raises:
+        BadInput: with the longest time.
+    """
+    if not 0 <= wait_seconds <= LONGEST_WAIT_S:
+        raise BadInput(
+            f"wait_seconds is {wait_seconds:g}.", remedy=f"Pass 0 to {LONGEST_WAIT_S:g}."
+        )
+
+
 def capture_progress(job: str, wait_seconds: float = 0) -> Progress:
     """How far a capture is; once it has ended, the ids of its runs.
 
     wait_seconds: answer once it has ended, or after so many seconds (at most 300).
     """
-    if not 0 <= wait_seconds <= _LONGEST_WAIT_S:
-        raise BadInput(
-            f"wait_seconds is {wait_seconds:g}.", remedy=f"Pass 0 to {_LONGEST_WAIT_S:g}."
-        )
+    check_wait(wait_seconds)
     deadline = time.monotonic() + wait_seconds
     capture_job = jobs.job(job)
-    asker = _agent()
+    asker = agent()
     if not deeds.may_see(asker, capture_job):
         raise BadInput(f"There is no capture {job[:60]} of yours.", remedy="Start one.")
     while capture_job.is_live and time.monotonic() < deadline:
@@ -117,7 +126,7 @@ def capture_progress(job: str, wait_seconds: float = 0) -> Progress:
 
 def cancel_capture(job: str) -> Progress:
     """Stop a capture that an agent started; what was measured until then is kept."""
-    deeds.cancel_capture(_agent(), job)
+    deeds.cancel_capture(agent(), job)
     return _progress(jobs.job(job))
 
 

@@ -27,9 +27,9 @@ def http_application(*, allow_capture: bool) -> Any:
 
 
 async def _answered(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -> str:
-    from profiler_core.agents.capturing import CAPTURING
+    from profiler_core.agents.experimenting import MEASURING
 
-    is_capturing = tool in CAPTURING
+    is_capturing = tool in MEASURING
     answer = _here if is_capturing else _in_a_process
     turns, asker = _CAPTURING if is_capturing else _READING, current_asker()
     # The context says who asks, and by which token.

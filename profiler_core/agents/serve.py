@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from profiler_core import __version__
 from profiler_core.agents.answer import MOST_CHARACTERS, written
-from profiler_core.agents.capturing import CAPTURING, capture_progress
+from profiler_core.agents.experimenting import MEASURING, READING
 from profiler_core.agents.tools import TOOLS
 from profiler_core.answers.record import Answer
 from profiler_core.capture.option import Declared
@@ -78,8 +78,7 @@ def server(*, allow_capture: bool = False, apart: Apart | None = None) -> Any:
     if allow_capture:
         runs_code = ToolAnnotations(read_only_hint=False, destructive_hint=False)
         tools += [
-            _declared(tool, reads if tool is capture_progress else runs_code, apart)
-            for tool in CAPTURING
+            _declared(tool, reads if tool in READING else runs_code, apart) for tool in MEASURING
         ]
     return MCPServer(
         "fusionscope",

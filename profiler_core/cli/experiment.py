@@ -22,7 +22,6 @@ from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_n
 from profiler_core.cli.capture_progress import Printer, cancel_flag
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, Cancelled, CaptureFailed
-from profiler_core.experiments.folder import FILE, folder_of, read_experiment
 from profiler_core.experiments.levers import LEVERS
 from profiler_core.experiments.pasted import pasted
 from profiler_core.experiments.request import (
@@ -35,6 +34,7 @@ from profiler_core.experiments.request import (
 )
 from profiler_core.experiments.running import Runner
 from profiler_core.model.experiment import Experiment
+from profiler_core.store.experiments import FILE, folder_of, read_experiment
 from profiler_core.units import format_bytes, format_difference, format_duration, format_ratio
 
 

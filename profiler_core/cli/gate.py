@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from profiler_core import home
 from profiler_core.analysis.gate.answer import (
     annotations,
     break_lines,
@@ -53,6 +54,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "candidate", type=Path, nargs="?", metavar="CANDIDATE",
         help="a run; left out where BASELINE is the folder of a capture --against",
+    )  # fmt: skip
+    parser.add_argument(
+        "--against-best", action="store_true",
+        help="judge BASELINE, a run, against the fastest setting that try has found for its "
+        "workload on this machine",
     )  # fmt: skip
     for quantity in QUANTITIES:
         parser.add_argument(
@@ -108,7 +114,9 @@ def _judged_here(
     arguments: argparse.Namespace, limits: list[Limit]
 ) -> tuple[Gate, GateAnswer, str]:
     """The judgement, its answer, and what the candidate is called."""
-    if arguments.candidate is None:
+    if arguments.against_best:
+        before, after = _best_before(arguments)
+    elif arguments.candidate is None:
         before, after = versions_in(Path(arguments.baseline))
     else:
         before, after = _baseline(arguments.baseline), arguments.candidate
@@ -119,6 +127,19 @@ def _judged_here(
     gate = pair.gate(limits, repeats)
     record = pair.candidate.record
     return gate, gate_answer(gate, pair.labels), record.workload or record.name or pair.labels[1]
+
+
+def _best_before(arguments: argparse.Namespace) -> tuple[Path, Path]:
+    """The fastest run that experiments have found for a workload, and the run to be judged."""
+    if arguments.candidate is not None:
+        raise BadInput(
+            "With --against-best one run is judged, and two are given.",
+            remedy="Leave BASELINE or --against-best out.",
+        )
+    from profiler_core.experiments.best import best_run  # which brings the capture along
+
+    after = Path(arguments.baseline)
+    return best_run(home.runs_directory(), Run.open(after).record), after
 
 
 def _server(arguments: argparse.Namespace) -> TeamServer | None:

@@ -9,13 +9,13 @@ from profiler_core.door.asker import Asker, Refused, check_may_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
 from profiler_core.door.deeds import may_see, with_listed_interpreters
 from profiler_core.errors import BadInput
-from profiler_core.experiments.folder import folder_of, read_experiment, write_experiment
 from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.runner import check_runner
 from profiler_core.model.experiment import Experiment
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.settings import settings
+from profiler_core.store.experiments import folder_of, read_experiment, write_experiment
 from profiler_core.worker.process import module_words
 
 KIND = "try"
@@ -88,7 +88,7 @@ def cancel_experiment(asker: Asker | None, experiment_id: str) -> None:
     job = job_of(experiment_id)
     if job is None or not job.is_live:
         raise BadInput(f"{experiment_id} has ended already.", remedy="Look at its result.")
-    if not asker.is_agent and not may_see(asker, job):
+    if not may_see(asker, job):
         raise Refused("This experiment is somebody else's.", remedy="Ask whoever started it.")
     if asker.is_agent and job.spec.owner != owner_for(asker):
         raise Refused(

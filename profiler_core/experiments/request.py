@@ -11,10 +11,10 @@ from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.errors import BadInput
-from profiler_core.experiments.folder import new_experiment_id
 from profiler_core.experiments.levers import check_names, setting_of
 from profiler_core.model.experiment import Experiment
 from profiler_core.model.run import RunRecord
+from profiler_core.store.experiments import new_experiment_id
 
 DEFAULT_BUDGET = "20m"
 # Decided by an experiment itself, and not by whoever asks for it.

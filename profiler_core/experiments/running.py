@@ -25,13 +25,13 @@ from profiler_core.capture.selection import Selection
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS, CaptureSpec
 from profiler_core.capture.variant_spec import VariantSpec, parse_variant
 from profiler_core.errors import BadInput, Cancelled
-from profiler_core.experiments.folder import caches_of, folder_of, forget_caches, write_experiment
 from profiler_core.experiments.levers import config_keys, fitting
 from profiler_core.experiments.machine import Machine, first_threads
 from profiler_core.experiments.measured import Held, held, measurement_of, seen, trial_of
 from profiler_core.experiments.predicted import gains
 from profiler_core.model.experiment import Batch, Experiment, Setting, Trial
 from profiler_core.owner_file import owner_of, write_owner
+from profiler_core.store.experiments import caches_of, folder_of, forget_caches, write_experiment
 
 Capture = Callable[..., FinishedCapture]
 _change = msgspec.structs.replace

@@ -17,7 +17,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from profiler_core.agents import capturing
-from profiler_core.agents.capturing import CAPTURING
+from profiler_core.agents.experimenting import MEASURING
 from profiler_core.agents.tools import TOOLS
 from profiler_core.answers.history import BaselinesAnswer
 from profiler_core.cli.main import main
@@ -343,7 +343,7 @@ def test_two_agents_at_once_are_two_persons(api_server, client, use_token):
 def test_captures_need_the_scope_the_role_and_the_setting(api_server, client, use_token):
     settings = api_server.home / "settings.toml"
     before = settings.read_text()
-    everything = {tool.__name__ for tool in (*TOOLS, *CAPTURING)}
+    everything = {tool.__name__ for tool in (*TOOLS, *MEASURING)}
     forbidden = ("start_capture", {"workload": "simplecnn", "python": "/bin/sh"})
     stranger = ("capture_progress", {"job": "20260101-000000-00000000"})
     settings.write_text(f"allow_capture = true\n{before}")
@@ -361,7 +361,7 @@ def test_captures_need_the_scope_the_role_and_the_setting(api_server, client, us
             assert ("may not be started here" in answers[0][1]) is offers
         settings.write_text(before)
         names, _ = asked_over_http(api_server, use_token(RUNNER, "read", "capture"))
-        assert names == everything - {tool.__name__ for tool in CAPTURING}
+        assert names == everything - {tool.__name__ for tool in MEASURING}
     finally:
         settings.write_text(before)
 

@@ -9,9 +9,9 @@ from profiler_core.answers.encoding import document
 from profiler_core.answers.experiment import experiment_answer
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.errors import BadInput
-from profiler_core.experiments.folder import caches_of, experiments, read_experiment
 from profiler_core.experiments.pasted import pasted
 from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of
+from profiler_core.store.experiments import caches_of, experiments, read_experiment
 from tests.analysis.experiment.worlds import World
 from tests.experiments.made_up import Machine, runner
 

@@ -10,9 +10,9 @@ from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door import experimenting
 from profiler_core.door.asker import Asker, Refused
 from profiler_core.errors import BadInput
-from profiler_core.experiments.folder import write_experiment
 from profiler_core.experiments.request import new_experiment, spec_of
 from profiler_core.model.experiment import Gain
+from profiler_core.store.experiments import write_experiment
 from tests.analysis.experiment.worlds import World
 from tests.apps import opened, text_of
 from tests.experiments.made_up import Machine, runner

@@ -1,16 +1,24 @@
 """The experiments of this machine, the newest first."""
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from profiler_core import home
+from profiler_core.analysis.experiment.realised import by_finding, realised
+from profiler_core.analysis.rows.table import Table, text_row
 from profiler_core.analysis.wording.experiment import headline
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.dates import minute
-from profiler_core.experiments.folder import experiments
+from profiler_core.model.experiment import Experiment
+from profiler_core.store.experiments import experiments
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import escape_markdown
+from profiler_core.ui.table import show_table
+from profiler_core.units import format_share
 
 _LISTED = 20
+_SUMMED = 500  # experiments whose predictions are summed up
 
 
 def experiment_list(current: str | None) -> None:
@@ -33,3 +41,25 @@ def experiment_list(current: str | None) -> None:
                 st.query_params["experiment"] = key
                 st.rerun(scope="app")
             st.caption(f"{minute(experiment.created_at)} · {plain(headline(experiment))}")
+    show_realised(experiments(home.runs_directory(), _SUMMED))
+
+
+def show_realised(listed: Iterable[Experiment]) -> None:
+    """How near the predictions of each kind of finding came, over these experiments."""
+    kinds = by_finding(realised(listed))
+    if not kinds:
+        return
+    section(
+        "Predicted against realised",
+        "Levers that were tried alone; the error is a fraction of what was predicted.",
+    )
+    rows = tuple(
+        text_row(
+            kind.finding,
+            str(kind.n),
+            format_share(kind.median_error),
+            f"{kind.n_within} of {kind.n}",
+        )
+        for kind in kinds
+    )
+    show_table(Table(("Finding", "Tried", "Median error", "Within its interval"), rows))

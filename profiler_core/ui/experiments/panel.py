@@ -12,11 +12,11 @@ from profiler_core.analysis.wording.experiment import evidence, headline, respon
 from profiler_core.door.asker import why_no_capture
 from profiler_core.door.experimenting import cancel_experiment, job_of, resume_experiment
 from profiler_core.errors import FusionscopeError
-from profiler_core.experiments.folder import read_experiment
 from profiler_core.experiments.pasted import pasted
 from profiler_core.figures.experiment import cost_figure, timed_trials
 from profiler_core.jobs.service import Job
 from profiler_core.model.experiment import Experiment
+from profiler_core.store.experiments import read_experiment
 from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.headline import show_claim

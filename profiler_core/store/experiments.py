@@ -3,6 +3,7 @@
 The captures lie beside it, as any other. The underscore keeps it out of the lists of runs.
 """
 
+import os
 import re
 import secrets
 import shutil
@@ -12,7 +13,6 @@ from pathlib import Path
 
 import msgspec
 
-from profiler_core.capture.run_writer import write_json
 from profiler_core.errors import BadInput
 from profiler_core.model.experiment import Experiment
 
@@ -68,7 +68,9 @@ def write_experiment(out: Path, experiment: Experiment) -> None:
     """Replace its file in one step: whoever is killed meanwhile leaves the old one or the new."""
     folder = folder_of(out, experiment.experiment_id)
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / FILE, msgspec.to_builtins(experiment))
+    partial = folder / f".{FILE}.{os.getpid()}"
+    partial.write_bytes(msgspec.json.encode(experiment))
+    partial.replace(folder / FILE)
 
 
 def experiments(out: Path, limit: int = 50) -> Iterator[Experiment]:

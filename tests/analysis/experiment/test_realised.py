@@ -1,0 +1,41 @@
+"""What was predicted beside what was measured, on made-up experiments."""
+
+import pytest
+
+from profiler_core.analysis.experiment.realised import by_finding, realised
+from profiler_core.model.experiment import Gain, Trial
+from tests.analysis.experiment.worlds import World, asked, choices_of, searched
+
+
+def tried(gain_ns, low_ns=None, high_ns=None):
+    gain = Gain(finding="launch_bound", title="", lever="a", word="a", gain_ns=gain_ns,
+                low_ns=low_ns, high_ns=high_ns)  # fmt: skip
+    world = World({"a": 0.8, "b": 0.9})
+    world.trial = with_gain(world.trial, gain)
+    return searched(world, choices_of("a", "b"), asked())[0]
+
+
+def with_gain(make, gain):
+    def trial(setting, reference):
+        made = make(setting, reference)
+        values = {name: getattr(made, name) for name in made.__struct_fields__}
+        return Trial(**{**values, "predicted": (gain,) if ("a", "a") in setting else ()})
+
+    return trial
+
+
+def test_a_lever_tried_alone_has_its_prediction_beside_what_it_gave():
+    (row, *others) = realised([tried(250_000.0, 150_000.0, 260_000.0)])
+    assert (row.finding, row.word) == ("launch_bound", "a")
+    assert row.realised_ns == pytest.approx(200_000.0)
+    assert row.error == pytest.approx(0.2)
+    assert row.is_within
+    assert not others, "the combination with b says nothing of a alone"
+
+
+def test_each_kind_of_finding_has_its_median_error():
+    rows = realised([tried(250_000.0), tried(400_000.0), tried(200_000.0, 190_000.0, 300_000.0)])
+    (kind,) = by_finding(rows)
+    assert (kind.finding, kind.n, kind.n_within) == ("launch_bound", 3, 1)
+    assert kind.median_error == pytest.approx(0.2)
+    assert by_finding([]) == ()
