@@ -44,6 +44,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "open": ("profiler_core.cli.open", "the dashboard in the browser, at these runs"),
     "serve": ("profiler_core.cli.serve", "a server for a team, after a look at its settings"),
     "mcp": ("profiler_core.agents.serve", "the same analyses for coding agents, over stdio"),
+    "comment": ("profiler_core.cli.comment", "put a report on a pull request, as one comment"),
     "completion": ("profiler_core.cli.completion", "commands and options completed in your shell"),
     "docs": ("profiler_core.cli.docs", "the documentation, page by page"),
     "runs": ("profiler_core.cli.history", "the history: list, import, tag, baselines, delete"),

@@ -1,0 +1,242 @@
+"""`comment` against an API of our own: one comment, updated; and the steps of action.yml."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import yaml
+
+from profiler_core.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "sample_traces" / "customcnn"
+TOKEN = "s3cret-token-of-the-job"
+MARKER = "<!-- fusionscope: fusionscope -->"
+
+
+class Api(ThreadingHTTPServer):
+    """The comments of pull request 7, of which those of `other` cannot be changed by the job."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.comments: list[dict[str, object]] = []
+        self.asked: list[tuple[str, str]] = []
+        self.redirect = ""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def add(self, body: str, user: str) -> dict[str, object]:
+        number = len(self.comments) + 1
+        self.comments.append({"id": number, "body": body, "user": user,
+                              "html_url": f"https://github.test/c/{number}"})  # fmt: skip
+        return self.comments[-1]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Api
+
+    def do_GET(self) -> None:
+        page = int(parse_qs(urlsplit(self.path).query)["page"][0])
+        self._answer(200, self.server.comments[(page - 1) * 100 : page * 100])
+
+    def do_POST(self) -> None:
+        self._answer(201, self.server.add(self._body(), "job"))
+
+    def do_PATCH(self) -> None:
+        comment = self.server.comments[int(self.path.rpartition("/")[2]) - 1]
+        if comment["user"] != "job":
+            self._answer(403, {"message": "no"})
+            return
+        comment["body"] = self._body()
+        self._answer(200, comment)
+
+    def _body(self) -> str:
+        text = self.rfile.read(int(self.headers["Content-Length"]))
+        return str(json.loads(text)["body"])
+
+    def _answer(self, status: int, document: object) -> None:
+        self.server.asked.append((self.command, self.path))
+        if self.headers["Authorization"] != f"Bearer {TOKEN}":
+            status, document = 401, {}
+        if self.server.redirect:
+            self.send_response(307)
+            self.send_header("Location", self.server.redirect)
+            self.end_headers()
+            return
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(document).encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Api]:
+    """It answers, and the environment is that of a job on the pull request 7."""
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"number": 7}}))
+    with Api() as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        for name, value in environment_of(server, event).items():
+            monkeypatch.setenv(name, value)
+        yield server
+        server.shutdown()
+        thread.join(10)
+
+
+def environment_of(server: Api, event: Path) -> Mapping[str, str]:
+    return {
+        "GITHUB_TOKEN": TOKEN, "GITHUB_API_URL": server.url, "GITHUB_REPOSITORY": "acme/model",
+        "GITHUB_EVENT_PATH": str(event),
+    }  # fmt: skip
+
+
+def test_it_is_written_once_and_updated_then(api, tmp_path, capsys):
+    api.comments += [{"id": n, "body": f"words {n}", "user": "other"} for n in range(1, 151)]
+    report = tmp_path / "report.md"
+    report.write_text("## Faster")
+    assert main(["comment", str(report), "--link", "https://scope.test/?a=b c"]) == 0
+    (url,) = capsys.readouterr().out.split()
+    assert url == "https://github.test/c/151"
+    body = api.comments[150]["body"]
+    assert body.startswith(f"{MARKER}\n## Faster\n")
+    assert "[Open in Fusionscope](https://scope.test/?a=b%20c)" in body
+    report.write_text("## Slower")
+    assert main(["comment", str(report)]) == 0
+    assert main(["comment", str(report)]) == 0  # nothing to change
+    assert len(api.comments) == 151 and "## Slower" in api.comments[150]["body"]
+    assert [method for method, _ in api.asked if method != "GET"] == ["POST", "PATCH"]
+    assert main(["comment", str(report), "--name", "other-model"]) == 0
+    assert len(api.comments) == 152
+
+
+def test_the_marker_in_somebody_elses_comment_leads_to_one_of_our_own(api, tmp_path):
+    report = tmp_path / "report.md"
+    report.write_text("## Faster")
+    api.add(f"{MARKER}\nmine", "other")
+    for _ in range(2):
+        assert main(["comment", str(report)]) == 0
+        report.write_text("## Slower")
+    assert [comment["user"] for comment in api.comments] == ["other", "job"]
+    assert api.comments[0]["body"] == f"{MARKER}\nmine"
+
+
+def test_what_is_too_long_is_cut(api, tmp_path):
+    report = tmp_path / "report.md"
+    report.write_text("a line of a report\n" * 5000)
+    assert main(["comment", str(report)]) == 0
+    assert len(api.comments[0]["body"]) < 65_536
+    assert api.comments[0]["body"].endswith("*Cut here: the report has the rest.*\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "sentence"),
+    [
+        ([], {"GITHUB_TOKEN": ""}, "GITHUB_TOKEN is not set"),
+        ([], {"GITHUB_TOKEN": "wrong"}, "(401)"),
+        ([], {"GITHUB_API_URL": "http://api.example.org"}, "without TLS"),
+        ([], {"GITHUB_API_URL": "http://127.0.0.1:1"}, "cannot be asked"),
+        ([], {"GITHUB_REPOSITORY": "acme/../x/y"}, "is no repository"),
+        ([], {"GITHUB_EVENT_PATH": ""}, "No pull request is named"),
+        (["--name", "a --> b"], {}, "cannot be the name"),
+        (["--link", "javascript:alert(1)"], {}, "is no link"),
+        (["missing.md"], {}, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(
+    api, tmp_path, monkeypatch, capsys, words, variables, sentence
+):
+    report = tmp_path / "report.md"
+    report.write_text("x")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert main(["comment", str(report), *words]) == 2
+    refused = capsys.readouterr().err
+    assert sentence in refused and TOKEN not in refused and "Traceback" not in refused
+
+
+def test_the_token_follows_no_redirect(api, tmp_path, capsys):
+    report = tmp_path / "report.md"
+    report.write_text("x")
+    with Api() as elsewhere:
+        api.redirect = f"{elsewhere.url}/steal"
+        assert main(["comment", str(report)]) == 2
+        assert elsewhere.asked == []
+    assert "(307)" in capsys.readouterr().err
+
+
+# --- action.yml ---
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """The expressions of a workflow, as the runner would fill them in."""
+    return re.sub(r"\$\{\{ *(.+?) *\}\}", lambda match: values[match[1]], text)
+
+
+def run_steps(folder: Path, server: Api, **inputs: str) -> list[tuple[str, int]]:
+    """The steps of action.yml with these inputs; (id, exit status) of each that ran."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    command = folder / "bin" / "fusionscope"
+    command.parent.mkdir(exist_ok=True)
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m profiler_core "$@"\n')
+    command.chmod(0o755)
+    event = folder / "event.json"
+    event.write_text(json.dumps({"pull_request": {"number": 7}}))
+    given = {name: str(entry.get("default", "")) for name, entry in action["inputs"].items()}
+    given |= {"token": TOKEN, **{name.replace("_", "-"): text for name, text in inputs.items()}}
+    values = {f"inputs.{name}": text for name, text in given.items()}
+    ended: list[tuple[str, int]] = []
+    for step in action["runs"]["steps"]:
+        if step["id"] == "capture" or (step["id"] == "comment" and given["comment"] != "true"):
+            continue
+        output = folder / "output.txt"
+        output.write_text("")
+        words = {name: filled(str(text), values) for name, text in step["env"].items()}
+        process = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=folder,
+            env={
+                **os.environ, **environment_of(server, event), **words,
+                "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
+                "GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+                "FUSIONSCOPE_HOME": str(folder / "home"),
+            },
+            capture_output=True,
+            text=True,
+        )  # fmt: skip
+        ended.append((step["id"], process.returncode))
+        for line in output.read_text().splitlines():
+            name, _, text = line.partition("=")
+            values[f"steps.{step['id']}.outputs.{name}"] = text
+    return ended
+
+
+def test_the_steps_of_the_action_judge_report_and_comment_once(api, tmp_path):
+    runs = {"baseline": str(SAMPLE / "eager"), "candidate": str(SAMPLE / "default")}
+    passed = run_steps(tmp_path, api, **runs, limits="--max-step-time +80%")
+    assert passed == [("gate", 0), ("comment", 0), ("end", 0)]
+    (comment,) = api.comments
+    assert "The gate is passed" in comment["body"] and "customcnn" in comment["body"]
+    assert "The gate is passed" in (tmp_path / "summary.md").read_text()
+    assert (tmp_path / "fusionscope-runs" / "report.html").stat().st_size > 10_000
+    failed = run_steps(tmp_path, api, **runs, limits="--max-kernels 1", link="https://scope.test/x")
+    assert failed == [("gate", 0), ("comment", 0), ("end", 1)]
+    (comment,) = api.comments
+    assert "Regression" in comment["body"] and "(https://scope.test/x)" in comment["body"]
+
+
+def test_no_input_stands_in_a_script_of_the_action():
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    assert [step["id"] for step in action["runs"]["steps"] if "${{" in step["run"]] == []
