@@ -264,8 +264,15 @@ def _whole(side: Side) -> PerStep | None:
 
 def _whole_memory(side: Side) -> PeakMemory:
     """Its peaks; none of a cut trace, unless the allocator measured them."""
-    is_cut = side.summary is not None and side.summary.is_cut
-    return PeakMemory() if is_cut and side.memory.source == "trace" else side.memory
+    return side.memory if has_whole_memory(side) else PeakMemory()
+
+
+def has_whole_memory(*sides: Side) -> bool:
+    """Are their peaks of whole traces, or measured by the allocator?"""
+    return not any(
+        side.summary is not None and side.summary.is_cut and side.memory.source == "trace"
+        for side in sides
+    )
 
 
 def _host_load(side: Side) -> HostLoad | None:

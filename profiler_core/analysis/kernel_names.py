@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from profiler_core.analysis.wording.sentence import clipped
 
 _LONGEST = 46
+_WHOLE = 1 << 20  # characters: nothing is cut
+_BEFORE = 6  # characters before a difference
 # Prefixes that many kernels share.
 _NOISE = re.compile(
     r"^(?:void\s+|at::native::|\(anonymous namespace\)::|cutlass::|std::|cub::|c10::)+"
@@ -48,10 +50,13 @@ def kernel_labels(names: Sequence[str], longest: int = _LONGEST) -> list[str]:
         names: of kernels, whole.
         longest: characters of a label.
     """
-    label_of = {name: short_kernel_name(name, longest) for name in names}
-    for lengthen in (_with_arguments, _around_difference):
-        for alike in _alike(label_of):
-            label_of |= zip(alike, lengthen(alike, longest), strict=True)
+    whole = {name: short_kernel_name(name, _WHOLE) for name in names}
+    for alike in _alike(whole):
+        whole |= {name: plain_kernel_name(name) for name in alike}
+    label_of = {name: clipped(text, longest) for name, text in whole.items()}
+    for alike in _alike(label_of):
+        texts = [whole[name] for name in alike]
+        label_of |= zip(alike, _around_difference(texts, longest), strict=True)
     # What is left differs in what no label has room for.
     left = [name for alike in _alike(label_of) for name in alike]
     cut = longest - len(f" ({len(left)})")
@@ -68,20 +73,19 @@ def _alike(label_of: Mapping[str, str]) -> list[list[str]]:
     return [names for names in names_of.values() if len(names) > 1]
 
 
-def _with_arguments(names: Sequence[str], longest: int) -> list[str]:
-    return [clipped(plain_kernel_name(name), longest) for name in names]
+def _around_difference(texts: Sequence[str], longest: int) -> list[str]:
+    """The beginning, and what comes from the first difference on: "sm90_xmm…_tilesize64x64…".
 
-
-def _around_difference(names: Sequence[str], longest: int) -> list[str]:
-    """The beginning, and what comes from the first difference on: "vectorized_e…float, 4>"."""
-    plain = [plain_kernel_name(name) for name in names]
-    letters = enumerate(zip(*plain, strict=False))
+    They share their ends: they would not be alike when cut in their middle.
+    """
+    letters = enumerate(zip(*texts, strict=False))
     first = next((place for place, each in letters if len(set(each)) > 1), 0)
-    head = longest // 3
+    head = longest // 4
     room = longest - head - 1
-    return [
-        f"{name[:head]}…{clipped(name[max(head, first - 6) :], room)}"
-        if len(name) > longest
-        else name
-        for name in plain
-    ]
+    labels = []
+    for text in texts:
+        different = text[max(head, first - _BEFORE) :]
+        if len(different) > room:
+            different = f"{different[: room - 1]}…"
+        labels.append(text if len(text) <= longest else f"{text[:head]}…{different}")
+    return labels

@@ -1,6 +1,6 @@
 """The handful of numbers that matter, of every run of a comparison, each with its definition."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -8,6 +8,7 @@ from profiler_core.analysis.compare import (
     CandidateComparison,
     ComparedNumbers,
     Side,
+    has_whole_memory,
     replays_graphs,
 )
 from profiler_core.analysis.compilation.cost import CompileCost, baseline_cost
@@ -103,12 +104,29 @@ def measures(comparison: ComparedNumbers) -> tuple[Measure, ...]:
     sides = (comparison.baseline, *comparison.sides)
     clock = common_clock(sides)
     on_gpu = any(s.summary is not None and s.summary.device_kind == "gpu" for s in sides)
+    whole = tuple(not (s.summary is not None and s.summary.is_cut) for s in sides)
+    times = _times(comparison, sides, clock)
+    device = _device([_counted_alike(s, on_gpu=on_gpu) for s in sides], clock, on_gpu=on_gpu)
     rows = (
-        *_times(comparison, sides, clock),
-        *_device([_counted_alike(s, on_gpu=on_gpu) for s in sides], clock, on_gpu=on_gpu),
+        *(times if clock == "unprofiled" else _of_whole(times, whole)),
+        *_of_whole(device, whole),
         *_cost(comparison, sides),
     )
     return tuple(_judged_alike(row, comparison) for row in rows if row.is_known)
+
+
+def _of_whole(rows: Iterable[Measure], whole: tuple[bool, ...]) -> Iterator[Measure]:
+    """Rows of what the traces hold: a cut one has its values, and compares with none."""
+    for row in rows:
+        if all(whole):
+            yield row
+            continue
+        compares = tuple(whole[0] and is_whole for is_whole in whole)
+        judged = (
+            judgement if is_whole else "unjudged"
+            for judgement, is_whole in zip(row.judgements, compares[1:], strict=True)
+        )
+        yield replace(row, judgements=tuple(judged), comparable=compares)
 
 
 def _judged_alike(row: Measure, comparison: ComparedNumbers) -> Measure:
@@ -230,6 +248,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "bytes",
             "lower",
             tuple(side.memory.peak_reserved_bytes for side in sides),
+            comparable=tuple(has_whole_memory(side, baseline) for side in sides),
         ),
         _row(
             "Peak allocated",
@@ -238,7 +257,10 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "bytes",
             "lower",
             tuple(side.memory.peak_allocated_bytes for side in sides),
-            comparable=tuple(replays_graphs(s) == replays_graphs(baseline) for s in sides),
+            comparable=tuple(
+                replays_graphs(s) == replays_graphs(baseline) and has_whole_memory(s, baseline)
+                for s in sides
+            ),
         ),
         Measure(
             "Compile time",

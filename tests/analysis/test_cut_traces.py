@@ -7,8 +7,10 @@ import pytest
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.explanation import Material, explain, explain_run
 from profiler_core.analysis.headline_metrics import headline_metrics
+from profiler_core.analysis.measures import measures
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import Claim
+from profiler_core.analysis.wording.measures import change_text
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.analysis.wording.verdict import headline
 from profiler_core.model.tally import CUT_SHORT, Tally
@@ -37,6 +39,10 @@ def test_profiled_times_of_a_cut_trace_are_not_compared(traces):
     assert told.is_bad
     assert plain(told.title).startswith("Not compared: the trace")
     assert "cut" in plain(told.title)
+    assert told.lines == ()  # it is said once
+    for row in measures(comparison):
+        assert change_text(row, 1) == "", row.label
+        assert row.judgements == ("unjudged",), row.label
 
 
 def test_two_whole_traces_are_compared():

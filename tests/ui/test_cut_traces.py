@@ -1,6 +1,7 @@
 """Every page that shows a trace says first that it is cut."""
 
 import gzip
+import re
 import shutil
 from pathlib import Path
 
@@ -34,4 +35,5 @@ def test_a_page_says_first_that_a_trace_is_cut(home, monkeypatch, page):
     text = text_of(opened(page, **keys)).replace("\\", "")
     assert "reduce-overhead is cut" in text
     assert "as fast as" not in text
+    assert not re.search(r"[+−]\d+ (%|pts)", text)
     assert "What fusion did" not in text

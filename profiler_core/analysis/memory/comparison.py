@@ -24,6 +24,7 @@ class MemoryComparison:
     pool_bytes: int  # in private pools of the candidate's CUDA graphs
     vanished: Vanished | None
     problem: str | None  # why `vanished` is None
+    cut: tuple[bool, bool] = (False, False)  # is an unknown part of its trace missing?
 
 
 def compare_memory(
@@ -47,6 +48,7 @@ def compare_memory(
         peak_of=peak_of,
         peak_bytes=peak_bytes,
         there_before=None if of_step is None or not peak else 1 - of_step / peak,
+        cut=(baseline.is_cut, candidate.is_cut),
         of_step_bytes=(of_step, _of_step(candidate) if candidate.live is not None else None),
         pool_bytes=candidate.segments.private_bytes if candidate.segments else 0,
         vanished=vanished,
@@ -91,6 +93,8 @@ def _peaks(
     baseline: MemoryReport, candidate: MemoryReport
 ) -> tuple[Literal["reserved", "allocated"] | None, tuple[int, int] | None]:
     """The peaks that both have: of what was reserved, else of what was allocated."""
+    if baseline.is_cut or candidate.is_cut:
+        return None, None
     reserved = baseline.peaks.reserved_bytes, candidate.peaks.reserved_bytes
     if reserved[0] and reserved[1] is not None:
         return "reserved", (reserved[0], reserved[1])

@@ -41,6 +41,7 @@ class MemoryReport:
     segments: Segments | None = None
     history: SnapshotHistory | None = None
     replays: bool = False  # do its steps replay CUDA graphs, whose pools make no [memory] events?
+    is_cut: bool = False  # an unknown part of its trace is missing
     no_curve: str | None = None  # why there is none along the steps; one of `notes`
     notes: tuple[str, ...] = ()
 
@@ -106,6 +107,7 @@ def memory_report(
         segments=segments[0] if segments else None,
         history=history,
         replays=trace is not None and _replays(trace),
+        is_cut=trace is not None and trace.tally.is_cut,
         no_curve=_no_curve(trace, curves),
         notes=tuple(_notes(trace, curves, snapshot, segments, history)),
     )

@@ -34,6 +34,8 @@ def value_text(measure: Measure, run: int) -> str:
 def change_text(measure: Measure, run: int) -> str:
     """The change against the baseline: per cent, or points of a share; "" where there is none."""
     value, base = measure.values[run], measure.values[0]
+    if measure.comparable and not measure.comparable[run]:
+        return ""
     if measure.unit == "share":
         if value is None or base is None:
             return ""

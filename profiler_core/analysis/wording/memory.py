@@ -1,6 +1,7 @@
 """The memory of two runs in words."""
 
 from profiler_core.analysis.memory.comparison import MemoryComparison
+from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.units import format_bytes, format_change, format_share
 
 _ALIKE = 0.02  # peaks repeat nearly from run to run
@@ -13,6 +14,9 @@ def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:
         comparison: of both.
         labels: what they are called.
     """
+    cut = [label for label, is_cut in zip(labels, comparison.cut, strict=True) if is_cut]
+    if cut:
+        return f"Not compared: {cut_clause(cut)}"
     if comparison.peak_bytes is None:
         return "The files do not say the peaks of both runs."
     before, after = comparison.peak_bytes
@@ -28,6 +32,8 @@ def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:
 
 def bound(comparison: MemoryComparison, labels: tuple[str, str]) -> tuple[str, ...]:
     """What keeps the peak from changing more: what was there before, and pools of CUDA graphs."""
+    if any(comparison.cut):
+        return ()
     baseline, candidate = labels
     of_step = comparison.of_step_bytes
     sentences = []

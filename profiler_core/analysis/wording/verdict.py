@@ -72,6 +72,9 @@ def headline(comparison: ComparedNumbers, *, with_unfinished: bool = True) -> He
     ]
     if lead is None:
         is_cut = any(map(_is_cut, (comparison.baseline, *comparison.sides)))
+        if is_cut:  # the title says it once for all
+            told = [verdict(c) for c in comparison.candidates]
+            others = [statement(v).sentence for v in told if v.claim is not Claim.CUT_TRACE]
         return Headline(_alone(comparison), tuple(others), is_bad=is_cut)
     of_lead = verdict(lead)
     claim = statement(of_lead)

@@ -122,7 +122,8 @@ def _table(runs: Sequence[Remembered]) -> Table:
     for name, meaning, value, written in _ROWS:
         first, *others = [value(run.report) for run in runs]
         alike = [
-            name not in _OF_TENSORS or run.report.replays == runs[0].report.replays
+            (name not in _OF_TENSORS or run.report.replays == runs[0].report.replays)
+            and not (run.report.is_cut or runs[0].report.is_cut)
             for run in runs[1:]
         ]
         if first is None and all(other is None for other in others):
