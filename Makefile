@@ -32,7 +32,7 @@ test: $(VENV)/.dev browser database  ## Everything that needs no GPU: lint, type
 
 ##@ Parts of it
 
-suite: $(VENV)/.dev  ## All tests that need no GPU, on several workers: WORKERS=n, or one more than cores
+suite: $(VENV)/.dev  ## All tests that need no GPU, on several workers: WORKERS=n, or two more than cores
 	$(PY) -m pytest -m "not gpu and not matrix" $(XDIST)
 
 test-fast: $(VENV)/.dev database  ## Only the tests that need neither a browser nor a child process with torch

@@ -31,26 +31,34 @@ TESTS = Path(__file__).resolve().parent
 # These start processes, by the marks of their tests; all others together take some seven minutes.
 HEAVY = ("browser", "torch")
 
-# What takes more than 20 seconds of a core, the longest first: none of it is left for last.
+# What takes more than 15 seconds of a core, or 30 of a worker, the longest first: none of it is
+# left for last.
 LONGEST = (
-    "analysis/ledger/test_accuracy.py",
-    "browser/test_pages.py",
-    "browser/test_capture_page.py",
     "browser/test_sign_in.py",
-    "capture/test_full_capture.py",
-    "browser/test_tutorial.py",
-    "browser/test_runs_page.py",
-    "browser/test_report.py",
-    "capture/test_script.py",
-    "test_pages.py",
-    "browser/test_timeline.py",
-    "browser/test_fusion_page.py",
-    "capture/test_capture_cli.py",
-    "record/test_recorder.py",
-    "capture/counters/test_pass.py",
+    "browser/test_pages.py",
+    "analysis/ledger/test_accuracy.py",
+    "capture/test_ranks.py",
+    "browser/test_capture_page.py",
     "browser/test_compilation_page.py",
+    "capture/test_examples.py",
+    "browser/test_report.py",
+    "browser/test_tutorial.py",
+    "capture/test_full_capture.py",
+    "browser/test_wheel.py",
     "browser/test_perfetto.py",
+    "operate/test_integrity.py",
+    "browser/test_timeline.py",
+    "capture/test_capture_cli.py",
+    "ui/test_ranks_page.py",
+    "browser/test_runs_page.py",
+    "test_pages.py",
+    "record/test_recorder.py",
+    "browser/test_upload.py",
+    "browser/test_fusion_page.py",
     "browser/test_review_page.py",
+    "capture/test_against.py",
+    "capture/test_script.py",
+    "attack/test_api_tokens.py",
 )
 
 
@@ -206,8 +214,11 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than cores: browsers and children are waited for; each worker costs its start."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 3
+    """Two more than cores: three workers of two cores wait an eighth of the time all at once.
+
+    They wait for browsers and children; a fourth costs ten seconds of a core for its start.
+    """
+    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else 4
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -76,3 +76,11 @@ def test_two_workers_of_three_take_the_browser_files_in_their_order():
 @pytest.mark.parametrize("files", [BROWSER, OTHER, BROWSER + OTHER[:1]])
 def test_no_worker_is_idle_where_only_files_of_the_other_kind_are_left(files, n_workers):
     assert all(_worked_off(files, n_workers))
+
+
+def test_one_worker_takes_the_files_that_import_torch():
+    with_torch = [f"tests/capture/test_{name}.py" for name in ("loops", "numerics", "examples")]
+    mixed = [file for pair in zip(OTHER, BROWSER, strict=True) for file in pair]
+    workers = _worked_off(mixed + with_torch, 4)
+    assert [file for file in workers[2] if file in with_torch] == workers[2][:3] == with_torch
+    assert all(not set(files) & set(with_torch) for files in (*workers[:2], workers[3]))
