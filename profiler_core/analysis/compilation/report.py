@@ -99,6 +99,11 @@ class CompilationReport:
     engine: str | None  # compiles when it is first called, of which the log says nothing
     eager_only: bool | None  # frames were skipped and no compiled region is left in the trace
 
+    def place_of(self, broken: BreakReport) -> int | None:
+        """The place of a break in the log, which names it in addresses; None: it is not in it."""
+        events = enumerate(self.log.graph_breaks)
+        return next((place for place, event in events if event == broken.event), None)
+
     @property
     def break_even_steps(self) -> int | None:
         """After how many steps compiling has paid for itself; None: see `no_break_even`."""

@@ -72,8 +72,8 @@ def graph_breaks(facts: Facts) -> Finding | None:
 
 
 def _break_items(facts: Facts, report: CompilationReport) -> tuple[Item, ...]:
-    places = {id(event): place for place, event in enumerate(report.log.graph_breaks)}
-    return tuple(break_item(facts.place, places[id(each.event)]) for each in report.breaks)
+    places = (report.place_of(each) for each in report.breaks)
+    return tuple(break_item(facts.place, place) for place in places if place is not None)
 
 
 def _break_cost(cost: BreakCost | None) -> tuple[float | None, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.rows.table import Cell, Table
 from profiler_core.analysis.unfused.report import Unfused
 from profiler_core.analysis.wording.sentence import clipped
@@ -24,6 +25,7 @@ def unfused_table(pairs: Sequence[Unfused], most: int) -> Table:
                 below=(f"→ {clipped(pair.titles[1], _NAME)}", _where(pair)),
                 is_code=True,
                 note=f"{pair.writer} → {pair.reader}",
+                item=kernel_item(pair.writer) if pair.writer.startswith("triton_") else None,
             ),
             Cell(
                 f"≤ {format_duration(pair.at_stake_ns)}",

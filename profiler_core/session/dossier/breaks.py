@@ -16,14 +16,9 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
     """
     number, place = item.numbers or (-1, -1)
     report = comparison.compilation_of(number) if 0 <= number < len(comparison.runs) else None
-    events = report.log.graph_breaks if report is not None else ()
+    breaks = report.breaks if report is not None else ()
     broken = next(
-        (
-            broken
-            for broken in (report.breaks if report is not None else ())
-            if 0 <= place < len(events) and broken.event is events[place]
-        ),
-        None,
+        (each for each in breaks if report is not None and report.place_of(each) == place), None
     )
     if report is None or broken is None:
         raise NothingToAnalyse(

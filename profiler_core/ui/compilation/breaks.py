@@ -48,21 +48,19 @@ def show_breaks(compiled: Compiled) -> None:
         "Where compiled code ends and plain Python continues, most expensive first. A click on one "
         "shows its code, why it breaks and what to change.",
     )
-    places = {id(event): place for place, event in enumerate(report.log.graph_breaks)}
-    rows = [
-        _row(compiled.number, places[id(broken.event)], broken) for broken in report.breaks[:_MOST]
-    ]
+    rows = [_row(compiled, broken) for broken in report.breaks[:_MOST]]
     show_table(Table(("cause", "line", "cost per step", "met"), tuple(rows)), _TOLD)
     n_more = len(report.breaks) - _MOST
     if n_more > 0:
         st.html(f"<p class=fs-note>… and {n_more} more, see <b>logs --json</b>.</p>")
 
 
-def _row(run: int, place: int, broken: BreakReport) -> tuple[Cell, ...]:
-    frame = broken.place
+def _row(compiled: Compiled, broken: BreakReport) -> tuple[Cell, ...]:
+    frame, place = broken.place, compiled.report.place_of(broken)
     cost = "–" if broken.cost_ns is None else format_duration(broken.cost_ns)
+    item = None if place is None else break_item(compiled.number, place)
     return (
-        Cell(broken.cause.label, item=break_item(run, place)),
+        Cell(broken.cause.label, item=item),
         Cell(place_text(frame.file, frame.line), below=(frame.code,), is_code_below=True),
         Cell(cost),
         Cell(_times(broken.event.n)),
