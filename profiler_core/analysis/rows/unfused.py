@@ -25,7 +25,7 @@ def unfused_table(pairs: Sequence[Unfused], most: int) -> Table:
                 below=(f"→ {clipped(pair.titles[1], _NAME)}", _where(pair)),
                 is_code=True,
                 note=f"{pair.writer} → {pair.reader}",
-                item=kernel_item(pair.writer) if pair.writer.startswith("triton_") else None,
+                item=kernel_item(pair.writer) if pair.writer_is_generated else None,
             ),
             Cell(
                 f"≤ {format_duration(pair.at_stake_ns)}",

@@ -39,6 +39,11 @@ class Unfused:
     source: str = ""  # a line of Python of the second call, "model.py:12"
 
     @property
+    def writer_is_generated(self) -> bool:
+        """Is the call that writes a Triton kernel, which the trace has by this name?"""
+        return self.writer.startswith("triton_")
+
+    @property
     def titles(self) -> tuple[str, str]:
         """Both calls by the names that people know them by."""
         return call_title(self.writer), call_title(self.reader)
