@@ -81,6 +81,7 @@ def _write(trace: Trace, folder: Path) -> None:
                 n_lanes=len(counts),
                 n_events=events.ts.size,
                 busy_ns=_union_ns(events.ts, events.ts + events.dur),
+                waiting_ns=_waiting_ns(events, categories),
             )
         )
         ordered.append(_reordered(events, order))
@@ -112,6 +113,13 @@ def _write(trace: Trace, folder: Path) -> None:
         sizes={f"{name}.npy": (folder / f"{name}.npy").stat().st_size for name in files},
     )
     (folder / META).write_bytes(msgspec.json.encode(layout))
+
+
+def _waiting_ns(events: TrackEvents, categories: Names) -> int:
+    """How long a thread is inside of calls that only wait."""
+    waits = [number for number, key in enumerate(categories.texts()) if key == "host_wait"]
+    chosen = np.isin(events.category, waits)
+    return _union_ns(events.ts[chosen], (events.ts + events.dur)[chosen])
 
 
 def _steps(trace: Trace) -> tuple[StepRange, ...]:

@@ -12,7 +12,7 @@ HOST_CATEGORIES = {
     "host_region": "Compiled region",
     "host_op": "Operator",
     "host_launch": "Launch call",
-    "host_wait": "Waits for the device",
+    "host_wait": "Waits",
     "host_runtime": "Other runtime call",
     "host_annotation": "Annotation",
     "host_python": "Python",
@@ -22,6 +22,11 @@ HOST_CATEGORIES = {
 # `CompiledFunctionBackward`. Kineto writes them as cpu_op or as user_annotation by version.
 _REGION = r"^(Torch-Compiled Region|## Call CompiledFxGraph|CompiledFunction)"
 _LAUNCH = r"Launch|Memcpy.*Async|Memset.*Async|^urEnqueue"
+# Python calls are written as "<built-in method acquire of _thread.lock object at 0x7f…>".
+_PYTHON_WAIT = (
+    r"^<built-in method (acquire of _thread|sleep|select|poll|epoll_wait|wait|get of _queue)"
+    r"|^threading\.py\(\d+\): (_?wait|_wait_for_tstate_lock|join)"
+)
 # cudaMemcpy without Async returns when the copy is done.
 _WAIT = r"Synchronize|^(cuda|hip)Mem(cpy|set)$|EventQuery"
 
@@ -41,6 +46,15 @@ def op_category(name: pl.Expr) -> pl.Expr:
     """Category of cpu_op rows."""
     return (
         pl.when(name.str.contains(_REGION)).then(pl.lit("host_region")).otherwise(pl.lit("host_op"))
+    )
+
+
+def python_category(name: pl.Expr) -> pl.Expr:
+    """Category of Python calls: a thread that waits for a lock does nothing else."""
+    return (
+        pl.when(name.str.contains(_PYTHON_WAIT))
+        .then(pl.lit("host_wait"))
+        .otherwise(pl.lit("host_python"))
     )
 
 

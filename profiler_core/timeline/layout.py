@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-VERSION = 1  # raise it whenever an older index would be read wrongly
+VERSION = 2  # raise it whenever an older index would be read wrongly
 
 TrackKind = Literal["stream", "ranges", "thread", "python"]
 
@@ -29,6 +29,7 @@ class Track(msgspec.Struct, frozen=True, kw_only=True):
     n_lanes: int
     n_events: int
     busy_ns: int  # union of its events over the whole trace
+    waiting_ns: int = 0  # of a thread: of that, inside calls that only wait
 
 
 class Lane(msgspec.Struct, frozen=True, array_like=True):

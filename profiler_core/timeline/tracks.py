@@ -13,6 +13,7 @@ from profiler_core.timeline.depth import nested_depths, packed_depths
 from profiler_core.timeline.host_categories import (
     annotation_category,
     op_category,
+    python_category,
     runtime_category,
 )
 from profiler_core.timeline.layout import TABLES, TrackKind
@@ -100,9 +101,7 @@ def tracks_of(trace: Trace, names: Names, categories: Names) -> Iterator[TrackEv
     )
     for key, label in _threads(trace, host):
         yield _track(_at(host, ("pid", "tid"), key), "thread", None, key, label)
-    python = _numbered(
-        trace.python.with_columns(category=pl.lit("host_python")), "python", names, categories
-    )
+    python = _numbered(_with_category(trace.python, python_category), "python", names, categories)
     for key in sorted(_keys(python, "pid", "tid"), key=str):
         yield _track(_at(python, ("pid", "tid"), key), "python", None, key, "Python stack")
 

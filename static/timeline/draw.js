@@ -1,10 +1,11 @@
 // Puts one frame on the canvas. Reads the timeline's state, changes nothing of it.
 import { duration, moment, shortName } from "./format.js"
-import { AXIS, LEFT } from "./rows.js"
+import { AXIS, LEFT, PIN } from "./rows.js"
 import { laneBitmap } from "./bitmap.js"
 
 const LABEL_FROM = 34 // px: narrower boxes have no room for a word
 const OUTLINE_FROM = 4
+const FADED = 0.22 // what a search does not mean
 const STEP_LINES_FROM = 24 // px per step: closer lines are a grey veil
 
 /** Draw everything. `t` is the Timeline. */
@@ -133,13 +134,16 @@ function steps(t, g, run, y, h) {
   g.restore()
 }
 
-function label(t, g, { track, run, y, h, collapsed }) {
+function label(t, g, { track, pinned, y, h, collapsed }) {
   g.fillStyle = t.look.ink
   g.globalAlpha = 0.5
   triangle(g, 8, y + 9, collapsed)
   g.globalAlpha = 1
   g.font = font(t, 12)
-  g.fillText(fitted(g, track.label, LEFT - 26), 18, y + 9)
+  g.fillText(fitted(g, track.label, LEFT - 26 - PIN), 18, y + 9)
+  g.globalAlpha = pinned ? 1 : 0.35
+  g.fillText(pinned ? "◆" : "◇", LEFT - PIN + 4, y + 9)
+  g.globalAlpha = 1
   if (!collapsed && h >= 30 && track.note) {
     g.globalAlpha = 0.6
     g.font = font(t, 11)
@@ -216,6 +220,7 @@ function drawLane(t, g, run, packet, number, y, h, view, { plain }) {
   const { ts, dur, category, name, row, table } = packet.events
   const right = LEFT + t.plotWidth
   const outlined = !t.dark && !plain
+  const meant = t.find.meant(packet)
   g.font = font(t, h > 15 ? 11 : 10)
   for (let i = range[0]; i < range[1]; i++) {
     if (t.hidden.has(category[i])) continue
@@ -226,8 +231,11 @@ function drawLane(t, g, run, packet, number, y, h, view, { plain }) {
     g.fillStyle = fill
     // Less than a pixel is drawn paler, not wider: a crowd of them must not look busy.
     if (w < 1) g.globalAlpha = Math.max(0.35, w)
+    const isHit = meant?.[name[i]]
+    if (meant && !isHit) g.globalAlpha *= FADED
     g.fillRect(x, y + 1, Math.max(1, w > 3 ? w - 1 : w), h - 2)
     g.globalAlpha = 1
+    if (isHit && !plain) frame(g, x, y, w, h, t.look.accent)
     if (plain) continue
     if (outlined && w > OUTLINE_FROM) {
       g.strokeStyle = "rgb(21 24 30 / 22%)"

@@ -1,5 +1,5 @@
 // Mouse, touch and keyboard -> the timeline's verbs.
-import { LEFT } from "./rows.js"
+import { LEFT, PIN } from "./rows.js"
 import { hit, showTip } from "./hit.js"
 
 const CLICK_PX = 4 // a press that moves less is a click
@@ -18,6 +18,7 @@ export function listen(t, signal) {
     const [x, y] = place(e)
     if (x < LEFT) return // the page scrolls
     e.preventDefault()
+    showTip(t, null) // what lies below the pointer moves away
     if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
       t.move((e.deltaX || e.deltaY) / t.plotWidth)
     } else {
@@ -75,14 +76,20 @@ export function listen(t, signal) {
     if (drag.span) return t.measure(drag.span)
     if (drag.moved) return
     const [x, y] = place(e)
-    if (x < LEFT) return t.toggle(y)
+    if (x < LEFT) return x >= LEFT - PIN ? t.pin(y) : t.toggle(y)
     const found = hit(t, x, y)
     if (found?.kind === "pixel") t.zoom(0.25, t.ns(x))
     else t.select(found)
   }
   on("pointerup", released)
   on("pointercancel", released)
-  on("pointerleave", () => showTip(t, null))
+  const hideTip = () => showTip(t, null)
+  on("pointerleave", hideTip)
+  on("blur", hideTip)
+  window.addEventListener("blur", hideTip, { signal })
+  document.addEventListener("scroll", hideTip, { signal, capture: true, passive: true })
+  // A pointer that jumps, as over a panel that opens, leaves without telling the canvas.
+  document.addEventListener("pointermove", (e) => e.composedPath()[0] !== canvas && hideTip(), { signal, passive: true })
   on("dblclick", (e) => {
     const found = hit(t, ...place(e))
     if (found?.kind === "event") t.zoomTo(found)
@@ -92,6 +99,7 @@ export function listen(t, signal) {
     const act = KEYS[e.key.length === 1 ? e.key.toLowerCase() : e.key]
     if (!act) return
     e.preventDefault()
+    showTip(t, null)
     act(t)
   })
 }

@@ -1,6 +1,7 @@
 // Which row lies where: a group for each run, tracks in it, lanes in them. Pixels of the page.
 
 export const LEFT = 184 // the labels' column; wheel and touch scroll the page there
+export const PIN = 20 // of it, at its right edge
 export const AXIS = 22
 const MINI_RUN = 15
 const MINI_PAD = 6
@@ -22,9 +23,10 @@ export function startsCollapsed(track, place) {
 
 /**
  * {height, miniHeight, groups, tracks, lanes}: each with run, y and h; lanes have their number.
- * `isCollapsed(run, track)` says which tracks show nothing but their label.
+ * `isCollapsed(run, place)` says which tracks show nothing but their label, `isPinned(run, place)`
+ * which stand before the others.
  */
-export function rowsOf(runs, isCollapsed) {
+export function rowsOf(runs, isCollapsed, isPinned) {
   const miniHeight = runs.length * MINI_RUN + MINI_PAD
   const groups = []
   const tracks = []
@@ -34,9 +36,13 @@ export function rowsOf(runs, isCollapsed) {
     const group = { run, y, h: GROUP }
     groups.push(group)
     y += GROUP + 3
-    run.tracks.forEach((track, place) => {
+    const places = run.tracks.map((_, place) => place)
+    places.sort((a, b) => isPinned(run, b) - isPinned(run, a) || a - b)
+    places.forEach((place) => {
+      const track = run.tracks[place]
+      const pinned = isPinned(run, place)
       const collapsed = isCollapsed(run, place)
-      const row = { run, track, place, y, h: COLLAPSED, collapsed }
+      const row = { run, track, place, pinned, y, h: COLLAPSED, collapsed }
       if (!collapsed) {
         let top = y
         for (let depth = 0; depth < track.n_lanes; depth++) {

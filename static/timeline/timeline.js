@@ -3,8 +3,9 @@
 import { parametersOf, readParameters, writeAddressBar } from "./address.js"
 import { pixel } from "./bitmap.js"
 import { draw, tickStep } from "./draw.js"
+import { Find } from "./find.js"
 import { count, duration, moment } from "./format.js"
-import { eventOf } from "./hit.js"
+import { eventOf, showTip } from "./hit.js"
 import { listen } from "./input.js"
 import { LEFT, rowsOf, startsCollapsed } from "./rows.js"
 import { Source } from "./source.js"
@@ -26,6 +27,7 @@ export class Timeline {
     this.categories = []
     this.hidden = new Set()
     this.toggled = new Set() // tracks that the reader opened or closed: "run/place"
+    this.pinned = new Set() // tracks that stand first in their run: "run/place"
     this.selected = null
     this.span = null
     this.dragging = null
@@ -33,6 +35,7 @@ export class Timeline {
     this.canvas.timeline = this
     this.listening = new AbortController()
     listen(this, this.listening.signal)
+    this.find = new Find(this, root, this.listening.signal)
     this.root.querySelector(".tools").onclick = (e) => this.tool(e.target.dataset.act)
     this.resizes = new ResizeObserver(() => this.resize())
     this.resizes.observe(this.canvas.parentElement)
@@ -50,6 +53,7 @@ export class Timeline {
   /** New data of a rerun: other runs, another step, another theme, the links of the selection. */
   update(component) {
     this.component = component
+    showTip(this, null) // what it was about may be elsewhere now
     const { scene, tables, address, revision, selected } = component.data
     this.tables = tables
     const identity = JSON.stringify(scene.runs.map((run) => [run.number, run.label, run.start_ns, run.end_ns, run.n_events]))
@@ -127,7 +131,8 @@ export class Timeline {
   // --- layout ---
 
   layout() {
-    this.rows = rowsOf(this.runs, (run, place) => this.isCollapsed(run, place))
+    const isPinned = (run, place) => this.pinned.has(`${run.number}/${place}`)
+    this.rows = rowsOf(this.runs, (run, place) => this.isCollapsed(run, place), isPinned)
     this.resize()
   }
 
@@ -142,6 +147,15 @@ export class Timeline {
     if (!row) return
     const key = `${row.run.number}/${row.place}`
     if (!this.toggled.delete(key)) this.toggled.add(key)
+    this.layout()
+  }
+
+  /** Put the track whose label lies at this height first in its run, or back in its place. */
+  pin(y) {
+    const row = this.rows.tracks.find((r) => y >= r.y && y < r.y + r.h)
+    if (!row) return
+    const key = `${row.run.number}/${row.place}`
+    if (!this.pinned.delete(key)) this.pinned.add(key)
     this.layout()
   }
 

@@ -266,3 +266,36 @@ def test_the_page_hands_out_one_trace_for_perfetto(page, own_server, tmp_path):
         if event["name"] == "process_name"
     ]
     assert [name.split(" · ")[0] for name in processes] == ["baseline", "candidate"]
+
+
+def test_a_search_marks_hits_and_goes_from_one_to_the_next(page: Page, server: Server) -> None:
+    canvas = open_timeline(page, server)
+    box = page.get_by_role("searchbox", name=re.compile("Search events"))
+    box.fill("relu")
+    expect(page.locator(".find output")).to_have_text(re.compile(r"^1 of \d+$"))
+    first = state(canvas, "t.selected.name + t.selected.ts_ns + t.selected.run")
+    assert "relu" in first.lower()
+    box.press("Enter")
+    expect(page.locator(".find output")).to_have_text(re.compile(r"^2 of \d+$"))
+    assert state(canvas, "t.selected.name + t.selected.ts_ns + t.selected.run") != first
+    box.press("Shift+Enter")
+    expect(page.locator(".find output")).to_have_text(re.compile(r"^1 of \d+$"))
+    expect_state(canvas, "t.runs.some(r => r.packet && t.find.meant(r.packet)?.some(Boolean))")
+
+
+def test_a_pinned_track_stands_first_and_no_tooltip_is_left_behind(
+    page: Page, server: Server
+) -> None:
+    canvas = open_timeline(page, server)
+    at_rest(page)
+    rows = "t.rows.tracks.filter(r => r.run === t.runs[0]).map(r => r.place)"
+    assert state(canvas, rows)[0] == 0
+    y = state(canvas, "t.rows.tracks.find(r => r.place === 1).y + 8")
+    canvas.click(position={"x": 184 - 8, "y": y})
+    assert state(canvas, rows)[:2] == [1, 0]
+    lane = state(canvas, "t.rows.lanes.find(r => r.track.kind === 'thread').y + 8")
+    canvas.hover(position={"x": 500, "y": lane})
+    tip = page.locator(".timeline .tip")
+    expect(tip).to_be_visible()
+    page.evaluate("document.dispatchEvent(new Event('scroll'))")
+    expect(tip).to_be_hidden()

@@ -256,3 +256,23 @@ def test_a_base_path_goes_before_every_route(monkeypatch):
     monkeypatch.setattr("profiler_core.ui.server.config.get_option", lambda _name: "tools/scope/")
     paths = [route.path for route in all_routes()]
     assert all(path.startswith("/tools/scope/") for path in paths)
+
+
+def test_the_next_event_by_name(token):
+    """Both directions, and what cannot be asked."""
+    words = {"words": "conv", "at_ns": -1, "way": "after"}
+    said = ask("/api/timeline/find", words, {"x-fusionscope-token": token})
+    hits = json.loads(said.body)
+    assert said.status == 200
+    assert "conv" in hits["hit"]["name"].lower()
+    assert hits["n"] > 1
+    last = ask(
+        "/api/timeline/find",
+        {**words, "at_ns": 2**52, "way": "before"},
+        {"x-fusionscope-token": token},
+    )
+    assert json.loads(last.body)["n_before"] == hits["n"] - 1
+    for wrong in ({"at_ns": "x"}, {"at_ns": 10**20}, {"way": "up"}):
+        refused = ask("/api/timeline/find", {**words, **wrong}, {"x-fusionscope-token": token})
+        assert refused.status == 400
+    assert ask("/api/timeline/find", words).status == 401

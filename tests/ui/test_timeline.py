@@ -112,7 +112,7 @@ def test_the_legend_has_the_device_first_and_only_what_occurs():
 
 def test_the_facts_of_a_kernel_are_words(tmp_path):
     trace, run = a_scene_run(tmp_path)
-    facts = dict(panels._facts(Picked(0, event(trace, run.index, "device", 0)), [run]))
+    facts = dict(panels.event_facts(Picked(0, event(trace, run.index, "device", 0)), [run]))
     assert facts["Category"] == "GEMM"
     assert facts["Duration"] == "100 ns"
     assert facts["Starts"] == "50 ns into step 3"

@@ -13,6 +13,8 @@ from profiler_core.timeline.layout import Track
 from profiler_core.ui.timeline.colours import LegendEntry, legend
 from profiler_core.units import format_count, format_share
 
+_ONLY_WAITS = 0.9  # of the time in which anything is open: the rest only calls the waits
+
 
 @dataclass(frozen=True)
 class SceneRun:
@@ -134,8 +136,16 @@ def track_label(track: Track) -> str:
 def _note(track: Track, span_ns: int) -> str:
     if track.kind == "ranges":
         return ""
-    busy = format_share(track.busy_ns / span_ns) if span_ns else "–"
-    return f"{busy} busy · {format_count(track.n_events)}"
+    n_events = format_count(track.n_events)
+    if not span_ns:
+        return f"– busy · {n_events}"
+    waiting = format_share(track.waiting_ns / span_ns)
+    # What holds a wait, such as the range of a step, is no work of the thread either.
+    busy = format_share((track.busy_ns - track.waiting_ns) / span_ns)
+    if track.waiting_ns >= _ONLY_WAITS * track.busy_ns:
+        return f"{waiting} waiting · {n_events}"
+    told = f"{busy} busy, {waiting} waiting" if track.waiting_ns else f"{busy} busy"
+    return f"{told} · {n_events}"
 
 
 def _step_label(name: str) -> str:
