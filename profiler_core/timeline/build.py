@@ -5,6 +5,7 @@ Written into a folder aside and renamed, so that a reader sees a whole index or 
 
 import shutil
 import tempfile
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,16 @@ from numpy.typing import NDArray
 
 from profiler_core.analysis.work import host_steps
 from profiler_core.model.trace import Trace
-from profiler_core.timeline.layout import TABLES, VERSION, Lane, Layout, Series, StepRange, Track
+from profiler_core.timeline.layout import (
+    TABLES,
+    VERSION,
+    Lane,
+    Layout,
+    Series,
+    StepRange,
+    Track,
+    TrackKind,
+)
 from profiler_core.timeline.tracks import Names, TrackEvents, tracks_of
 
 META = "meta.json"
@@ -80,8 +90,8 @@ def _write(trace: Trace, folder: Path) -> None:
                 first_lane=first_lane,
                 n_lanes=len(counts),
                 n_events=events.ts.size,
-                busy_ns=_union_ns(events.ts, events.ts + events.dur),
-                waiting_ns=_waiting_ns(events, categories),
+                busy_ns=_within_ns(events, categories, _busy_keys(events.kind, categories)),
+                waiting_ns=_within_ns(events, categories, ("host_wait",)),
             )
         )
         ordered.append(_reordered(events, order))
@@ -115,10 +125,16 @@ def _write(trace: Trace, folder: Path) -> None:
     (folder / META).write_bytes(msgspec.json.encode(layout))
 
 
-def _waiting_ns(events: TrackEvents, categories: Names) -> int:
-    """How long a thread is inside of calls that only wait."""
-    waits = [number for number, key in enumerate(categories.texts()) if key == "host_wait"]
-    chosen = np.isin(events.category, waits)
+def _busy_keys(kind: TrackKind, categories: Names) -> Collection[str]:
+    """The range of a step, or one that the user marks, is no work of the thread that is in it."""
+    marks = ("host_step", "host_annotation") if kind == "thread" else ()
+    return [key for key in categories.texts() if key not in marks]
+
+
+def _within_ns(events: TrackEvents, categories: Names, keys: Collection[str]) -> int:
+    """How long a track is inside of events of some categories."""
+    meant = [number for number, key in enumerate(categories.texts()) if key in keys]
+    chosen = np.isin(events.category, meant)
     return _union_ns(events.ts[chosen], (events.ts + events.dur)[chosen])
 
 

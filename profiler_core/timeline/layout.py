@@ -28,7 +28,7 @@ class Track(msgspec.Struct, frozen=True, kw_only=True):
     first_lane: int
     n_lanes: int
     n_events: int
-    busy_ns: int  # union of its events over the whole trace
+    busy_ns: int  # union of its events over the whole trace; of a thread without annotations
     waiting_ns: int = 0  # of a thread: of that, inside calls that only wait
 
 

@@ -36,7 +36,7 @@ def test_streams_come_before_threads_and_the_thread_with_the_steps_first(tmp_pat
         ("thread", "Main thread"),
         ("thread", "Thread"),
     ]
-    assert [t.busy_ns for t in tracks] == [600, 500, 10, 1000, 50]
+    assert [t.busy_ns for t in tracks] == [600, 500, 10, 320, 50]
     assert [t.n_lanes for t in tracks] == [1, 1, 1, 3, 1]
 
 

@@ -140,7 +140,6 @@ def _note(track: Track, span_ns: int) -> str:
     if not span_ns:
         return f"– busy · {n_events}"
     waiting = format_share(track.waiting_ns / span_ns)
-    # What holds a wait, such as the range of a step, is no work of the thread either.
     busy = format_share((track.busy_ns - track.waiting_ns) / span_ns)
     if track.waiting_ns >= _ONLY_WAITS * track.busy_ns:
         return f"{waiting} waiting · {n_events}"
