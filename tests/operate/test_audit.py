@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -115,7 +114,7 @@ def a_taken_file(home: Path, n_deeds: int) -> None:
 
 
 RECORD = """
-import signal, sys
+import signal, sys, time
 from pathlib import Path
 from profiler_core.store.history import waiting_deeds
 entries = waiting_deeds._entries
@@ -123,7 +122,7 @@ def wait_for_the_others(path):
     read = entries(path)
     Path(sys.argv[1]).touch()
     while not Path(sys.argv[2]).exists():
-        pass
+        time.sleep(0.001)
     return read
 waiting_deeds._entries = wait_for_the_others
 waiting_deeds.record_kept()
@@ -131,13 +130,13 @@ waiting_deeds.record_kept()
 
 
 def test_two_processes_that_record_the_same_deeds_record_each_once(
-    home: Path, tmp_path: Path
+    home: Path, tmp_path: Path, quick_python: Path
 ) -> None:
     history.note("ada", "look", "first")
     a_taken_file(home, 20)
     go = tmp_path / "go"
     processes = [
-        subprocess.Popen([sys.executable, "-c", RECORD, str(tmp_path / f"ready{n}"), str(go)],
+        subprocess.Popen([quick_python, "-c", RECORD, str(tmp_path / f"ready{n}"), str(go)],
                          cwd=ROOT, env=os.environ)
         for n in range(2)
     ]  # fmt: skip

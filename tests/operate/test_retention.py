@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -45,7 +44,7 @@ def leaving(rules, at=NOW):
     return [run.capture_id for run in history.outdated(rules, at=at)]
 
 
-def test_uploads_take_no_captures_place(home):
+def test_uploads_take_no_captures_place(home, quick_python):
     """By the command that a server runs when it starts."""
     for n in range(1, 4):
         redated_copy(home, f"c{n}", created_at=f"2024-01-0{n}T00:00:00Z")
@@ -53,7 +52,7 @@ def test_uploads_take_no_captures_place(home):
         upload(home, f"u{n}", created_at="2024-03-01T00:00:00Z")
     (home / "settings.toml").write_text("keep_captures = 50\n")
     done = subprocess.run(
-        [sys.executable, "-m", "profiler_core.store.history"],
+        [quick_python, "-m", "profiler_core.store.history"],
         capture_output=True,
         check=True,
         timeout=300,

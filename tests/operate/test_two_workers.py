@@ -16,6 +16,7 @@ from profiler_core.store.orders import Order, keep_order
 from profiler_core.ui.own_machine.cookie import cookie_name, new_cookie
 from profiler_core.ui.routes.token import sign
 from tests.attack.servers import ROOT, STREAMLIT, free_port, started, wait_for
+from tests.quick_python import variables
 from tests.store.history.postgres import running_postgres
 from tests.store.history.samples import redated_copy
 
@@ -37,14 +38,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def ports(home: Path) -> Iterator[tuple[int, int]]:
+def ports(home: Path, quick_python: Path) -> Iterator[tuple[int, int]]:
     """Of two servers that began at the same moment, with an empty home and an empty database."""
     with ExitStack() as ends:
         workers = []
         for name in ("a", "b"):
             (home.parent / name).mkdir()
             port = free_port()
-            process, log = started([*STREAMLIT, f"--server.port={port}"], home.parent / name, home)
+            command = [*STREAMLIT, f"--server.port={port}"]
+            process, log = started(command, home.parent / name, home, **variables(quick_python))
             ends.callback(process.wait, 30)
             ends.callback(process.terminate)
             workers.append((port, process, log))

@@ -5,7 +5,6 @@ import io
 import json
 import stat
 import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -245,10 +244,10 @@ def test_only_the_named_places_are_taken() -> None:
     assert len(accepted.keys) == 1 and accepted.notes == ()
 
 
-def test_the_process_says_how_far_it_is_and_where_the_runs_are() -> None:
+def test_the_process_says_how_far_it_is_and_where_the_runs_are(quick_python: Path) -> None:
     upload_id, places = drop({"a.json.gz": (EAGER / "trace.json.gz").read_bytes()})
     done = subprocess.run(
-        [sys.executable, "-m", "profiler_core.store.uploads", upload_id, *map(str, places)],
+        [quick_python, "-m", "profiler_core.store.uploads", upload_id, *map(str, places)],
         capture_output=True,
         text=True,
         check=True,
@@ -262,10 +261,10 @@ def test_the_process_says_how_far_it_is_and_where_the_runs_are() -> None:
     assert all(line["event"] == "progress" and line["text"] for line in lines[:-1])
 
 
-def test_the_process_answers_garbage_with_a_sentence() -> None:
+def test_the_process_answers_garbage_with_a_sentence(quick_python: Path) -> None:
     upload_id, places = drop({"a.bin": b"garbage"})
     done = subprocess.run(
-        [sys.executable, "-m", "profiler_core.store.uploads", upload_id, *map(str, places)],
+        [quick_python, "-m", "profiler_core.store.uploads", upload_id, *map(str, places)],
         capture_output=True,
         text=True,
         cwd=Path(__file__).parents[2],
