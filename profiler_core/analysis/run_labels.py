@@ -16,6 +16,8 @@ _LONG_LABEL = 28  # characters: longer ones lose what all of them share
 _LONGEST_LABEL = 60  # characters; several stand side by side above tables
 _TARGET = re.compile(r"\+target=[^+]*")
 _SEPARATORS = "_-. /"
+# Words that say nothing of what a file is of.
+_OF_ANY_TRACE = ("", "trace", "traces", "run", "profile", "profiler", "torch", "pytorch", "pt")
 _WORDS = re.compile(r"[^_\-. /]+[_\-. /]*|[_\-. /]+")
 
 
@@ -199,6 +201,19 @@ def telling_parts(names: Sequence[str]) -> tuple[str, ...]:
         for name_words in words
     ]
     return tuple(parts) if all(parts) and len(set(parts)) == len(set(names)) else tuple(names)
+
+
+def shared_part(names: Sequence[str]) -> str:
+    """The words that all of several names begin with: what they are of; "" where they share none.
+
+    ("my_model_eager_trace.json", "my_model_compiled_trace.json") gives "my_model".
+    """
+    words = [_WORDS.findall(name) for name in names]
+    if len(words) < 2 or len(set(names)) < 2:
+        return ""
+    n = _n_shared(words, min(map(len, words)))
+    tells = any(word.strip(_SEPARATORS).lower() not in _OF_ANY_TRACE for word in words[0][:n])
+    return "".join(words[0][:n]).strip(_SEPARATORS) if tells else ""
 
 
 def _n_shared(words: Sequence[Sequence[str]], most: int) -> int:

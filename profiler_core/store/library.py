@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from profiler_core import run_directory as names
-from profiler_core.analysis.run_labels import Labelled, own_name, run_labels
+from profiler_core.analysis.run_labels import Labelled, own_name, run_labels, shared_part
 from profiler_core.errors import BadInput
 from profiler_core.home import runs_directory, uploads_directory
 from profiler_core.ingest.run import open_run
@@ -81,9 +81,10 @@ class Comparable:
 
     @property
     def title(self) -> str:
-        """The name that the capture was given, else the workload, else that of what was uploaded.
+        """The name that the capture was given, else the workload, else what the files share.
 
-        Of a sample its folder, chosen to tell.
+        "my_model" for "my_model_eager.json" and "my_model_compiled.json". Of a sample its folder,
+        chosen to tell, and of a folder of bare traces that folder.
         """
         if self.origin == "sample":
             return self.path.name
@@ -96,7 +97,10 @@ class Comparable:
                 return own_name
             if entry.run.workload:
                 return entry.run.workload
-        return " and ".join(entry.run.name or entry.path.name for entry in self.entries[:2])
+        names = [entry.run.name for entry in self.entries if entry.run.name]
+        if not names:  # folders are called by variants; the one around them tells more
+            return self.path.name
+        return shared_part(names) or " and ".join(names[:2])
 
     @property
     def is_job(self) -> bool:

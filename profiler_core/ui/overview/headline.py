@@ -15,6 +15,9 @@ def show_headline(choice: Choice, comparison: ComparedNumbers) -> None:
     """The line of facts, the verdict on the leading candidate, and one sentence on each other."""
     run = choice.baseline.run
     facts = entry_facts(choice.baseline)
+    summary = comparison.baseline.summary
+    if summary is not None and summary.device.name and not run.environment.get("gpu"):
+        facts.insert(1, summary.device.name)  # a bare trace knows its device, too
     if run.world_size > 1:  # of the others, the page ranks tells
         facts.append(f"rank {run.rank} of {run.world_size}")
     first = headline(comparison, with_unfinished=False)
@@ -38,7 +41,8 @@ def entry_facts(entry: Entry) -> list[str]:
     """What was run, when, and where it comes from."""
     facts = run_facts(entry.run)
     if not (entry.run.workload or entry.run.name):
-        facts.insert(0, entry.path.name)
+        # The folder of a variant is called by it, which the labels say; the one around tells more.
+        facts.insert(0, entry.path.parent.name if entry.path.is_dir() else entry.path.name)
     if entry.run.created_at:
         facts.append(day(entry.run.created_at))
     facts.append({"sample": "sample", "upload": "upload"}.get(entry.origin, ""))
