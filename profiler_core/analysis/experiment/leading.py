@@ -13,7 +13,7 @@ _UNKNOWN = Ratio(ratio=1.0, low=0.0, high=float("inf"))
 class Leader:
     """The fastest setting so far. trial: the last time it was timed; None: nothing compiled ran.
 
-    is_baseline: nothing beat the baseline, beyond the noise.
+    is_baseline: it is not faster than the baseline beyond the noise.
     """
 
     setting: Setting
@@ -57,8 +57,8 @@ def leader_of(experiment: Experiment) -> Leader:
     """Which setting leads now, and whether the baseline is as fast without torch.compile."""
     leader = leader_after(experiment.start, experiment.batches)
     speedup = leader.trial.speedup if leader.trial is not None else None
-    is_slower = speedup is not None and speedup.is_slower
-    return Leader(leader.setting, leader.trial, leader.batch, leader.trial is None or is_slower)
+    is_no_faster = speedup is not None and not speedup.is_faster
+    return Leader(leader.setting, leader.trial, leader.batch, leader.trial is None or is_no_faster)
 
 
 def _is_as_fast(ratio: Ratio) -> bool:

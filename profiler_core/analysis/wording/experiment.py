@@ -25,16 +25,11 @@ def headline(experiment: Experiment) -> Phrase:
             "Nothing that was compiled ran.",
         )  # fmt: skip
     if leader.is_baseline:
-        return (Strong("eager"), " is the fastest: nothing that was tried beats it.")
+        return ("Nothing that was tried is faster than ", Strong("eager"), " beyond the noise.")
     so_far = "" if experiment.state == "finished" else " so far"
     speedup = trial.speedup
     if speedup is None:
         return (Strong(trial.variant), f" is the fastest{so_far}.")
-    if not speedup.is_faster:
-        return (
-            Strong(trial.variant),
-            f" is the fastest{so_far}, and cannot be told from eager: {interval(speedup)}.",
-        )
     return (
         Strong(trial.variant),
         f" is the fastest{so_far}: {format_ratio(speedup.ratio)} as fast as eager "

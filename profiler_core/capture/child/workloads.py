@@ -79,7 +79,7 @@ def build(request: Request, compile_function: Callable[..., Any]) -> Built:
 
         return user_code.build(request, compile_function)
     options = Options(request)
-    builder = _BUILDERS.get(request.workload)
+    builder = _builders().get(request.workload)
     built = builder(request, options) if builder else _torchvision(request, options)
     options.check_all_used()
     return built
@@ -87,7 +87,7 @@ def build(request: Request, compile_function: Callable[..., Any]) -> Built:
 
 def check_name(name: str) -> None:
     """Raise CannotRunError where nobody builds a workload of this name; it is not built."""
-    if name in _BUILDERS:
+    if name in _builders():
         return
     names = getattr(_torchvision_models(name), "list_models", None)  # since torchvision 0.14
     if names is not None and name.lower() not in names():
@@ -305,7 +305,7 @@ def _torchvision_models(name: str) -> Any:
     except ImportError:
         raise CannotRunError(
             "Workload {} is not built in, and torchvision is not installed here.".format(name),
-            "Install torchvision, or use one of: {}.".format(", ".join(sorted(_BUILDERS))),
+            "Install torchvision, or use one of: {}.".format(", ".join(sorted(_builders()))),
         ) from None
 
 
@@ -313,7 +313,7 @@ def _unknown(name: str) -> CannotRunError:
     return CannotRunError(
         "Workload '{}' is neither built in nor a torchvision model.".format(name),
         "Use {}, a torchvision model, or path/to/file.py:function.".format(
-            ", ".join(sorted(_BUILDERS))
+            ", ".join(sorted(_builders()))
         ),
     )
 
@@ -339,3 +339,9 @@ _BUILDERS: Dict[str, Callable[[Request, Options], Built]] = {
     "tp": _distributed,
     "pp": _distributed,
 }
+
+
+def _builders() -> Dict[str, Callable[[Request, Options], Built]]:
+    from . import more_workloads  # which needs the names above
+
+    return {**_BUILDERS, **more_workloads.BUILDERS}
