@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from profiler_core import home
 from profiler_core.analysis.experiment.choice import variant_of
 from profiler_core.capture.spec import CaptureSpec
@@ -9,7 +11,7 @@ from profiler_core.door.asker import Asker, Refused, check_may_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
 from profiler_core.door.deeds import may_see, with_listed_interpreters
 from profiler_core.errors import BadInput
-from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of
+from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of, words_of
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.runner import check_runner
 from profiler_core.model.experiment import Experiment
@@ -48,7 +50,7 @@ def start_experiment(asker: Asker | None, spec: CaptureSpec, wish: Wish) -> str:
             remedy="Name a model, or FILE.py:FUNCTION.",
         )
     experiment = new_experiment(
-        with_listed_interpreters(spec, asker),
+        spec,
         budget_s=budget_seconds(wish.budget),
         levers=wish.levers,
         start=wish.start,
@@ -108,7 +110,9 @@ def _submit(asker: Asker, experiment: Experiment) -> None:
     runner = settings().runner_user
     check_runner(runner)
     out, owner = home.runs_directory(), owner_for(asker)
-    spec = spec_of(experiment)
+    # Anew when it is resumed: the list may have changed, and whose code wrote the file is unknown.
+    spec = with_listed_interpreters(spec_of(experiment), asker)
+    experiment = msgspec.structs.replace(experiment, words=tuple(words_of(spec)))
     title = f"Try settings of {experiment.title}"[:LONGEST_TITLE]
     write_down(asker, "try", title, device=spec.device, python=spec.python)
     words = [

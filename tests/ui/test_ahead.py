@@ -170,7 +170,12 @@ def test_documents_begin_it_and_other_requests_do_not(monkeypatch):
 
 def test_pages_ask_for_what_they_need():
     asked = {spec.name: spec.asks for spec in page_specs() if spec.asks}
-    assert asked == {"overview": "explanation", "fusion": "explanation", "kernels": "numbers"}
+    assert asked == {
+        "overview": "explanation",
+        "fusion": "explanation",
+        "kernels": "numbers",
+        "modules": "explanation",
+    }
 
 
 def test_a_failure_is_left_to_the_page(read, monkeypatch):

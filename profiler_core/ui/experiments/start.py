@@ -5,6 +5,7 @@ from collections.abc import Collection
 import streamlit as st
 
 from profiler_core.analysis.findings import Finding
+from profiler_core.capture.built_in import BUILT_IN_WORKLOADS
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import why_no_capture
 from profiler_core.door.experimenting import Wish, start_experiment
@@ -12,17 +13,33 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.experiments.predicted import levers_for
 from profiler_core.experiments.request import DEFAULT_BUDGET, spec_of_run, start_of_run
 from profiler_core.model.run import RunRecord
+from profiler_core.store.library import own_key
 from profiler_core.ui.links import go_to
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.asker import asker
 
 PAGE = "experiments"
+_CAPTURED_HERE = ("run", "sample")  # how keys of the library begin
 
 
-def may_try(record: RunRecord) -> bool:
+def may_try(record: RunRecord, source: Collection[str]) -> bool:
     """Whether settings of this run's workload can be tried here, by this person."""
-    return why_no_capture(asker()) is None and spec_of_run(record) is not None
+    return why_no_capture(asker()) is None and spec_to_try(record, source) is not None
+
+
+def spec_to_try(record: RunRecord, source: Collection[str]) -> CaptureSpec | None:
+    """The capture that a run is of, where a click may run it.
+
+    The run.json of what was not captured here comes from anybody, who would choose the code, the
+    interpreter and its folder: of such a run a built-in workload alone is taken.
+    """
+    spec = spec_of_run(record)
+    if spec is None or all(own_key(key).partition("/")[0] in _CAPTURED_HERE for key in source):
+        return spec
+    if spec.workload not in BUILT_IN_WORKLOADS:
+        return None
+    return CaptureSpec(workload=spec.workload, training=spec.training, batch_size=spec.batch_size)
 
 
 def try_button(
@@ -42,7 +59,7 @@ def try_button(
         return
     if not st.button(label, key=key, type="tertiary" if finding is not None else "secondary"):
         return
-    spec = spec_of_run(record)
+    spec = spec_to_try(record, source)
     if spec is None:
         return
     wish = Wish(

@@ -39,7 +39,7 @@ def show_findings(
             "part of the step.</p>"
         )
         return
-    can_try = may_try(record)
+    can_try = may_try(record, source)
     if can_try:
         try_button("Try all", "fs_try_all", record, source)
     _show(findings[:_SHOWN], query, record, source, can_try=can_try)
