@@ -107,7 +107,7 @@ def test_a_click_tells_everything_about_a_kernel_and_a_link_brings_it_back(
     expect(facts).to_contain_text("aten::")
     expect(facts).to_contain_text("eager (baseline)")
     ready(page)
-    name = page.get_by_test_id("stCode").inner_text()
+    name = page.locator(".fs-dossier-title").inner_text()
     expect(page).to_have_url(re.compile(r"event=0\.device\.\d+"))
     page.wait_for_function(
         "() => [...document.querySelectorAll('*')].some((e) => e.shadowRoot"
@@ -116,7 +116,7 @@ def test_a_click_tells_everything_about_a_kernel_and_a_link_brings_it_back(
 
     page.reload()
     page.locator(".timeline[data-ready]").wait_for()
-    expect(page.get_by_test_id("stCode")).to_have_text(name)
+    expect(page.locator(".fs-dossier-title")).to_have_text(name)
     expect(page.locator(".fs-facts")).to_contain_text("Launch delay")
 
 
