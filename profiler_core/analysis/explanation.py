@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from profiler_core.analysis.compare import ComparedNumbers, Side
+from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
 from profiler_core.analysis.compilation.skipped_frames import Other
 from profiler_core.analysis.counters.groups import MeasuredLedger, measured_ledger
@@ -18,7 +18,6 @@ from profiler_core.analysis.counters.join import Joined, join
 from profiler_core.analysis.counters.report import joined_notes
 from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.explainable import not_explained
-from profiler_core.analysis.finding_rules.facts import Tried
 from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.ranks.job_ledger import JobLedger
@@ -31,6 +30,7 @@ from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.analysis.unfused.report import Unfused, unfused
 from profiler_core.analysis.waterfall import Waterfall, waterfall
+from profiler_core.analysis.what_if.tried import tried_beside
 from profiler_core.analysis.work import device_work
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.model.compilation import CompileLog
@@ -259,42 +259,6 @@ def _findings(
             place=number + 1,
         )
     )
-
-
-def tried_beside(comparison: ComparedNumbers, number: int) -> tuple[Tried, ...]:
-    """The other runs that differ from candidate `number` in the mode of torch.compile alone.
-
-    Args:
-        comparison: of both, and of whatever other candidates there are.
-        number: which candidate.
-    """
-    sides = (comparison.baseline, *comparison.sides)
-    own = sides[number + 1]
-    return tuple(
-        Tried(side.label, _mode(side), side.step_time_ns)
-        for side in sides
-        if side is not own
-        and side.step_time_ns is not None
-        and side.clock == own.clock == "unprofiled"
-        and _without_mode(side) == _without_mode(own)
-    )
-
-
-def _mode(side: Side) -> str:
-    return (
-        str(side.run.record.spec.get("mode") or "default")
-        if side.run.record.spec.get("compile")
-        else ""
-    )
-
-
-def _without_mode(side: Side) -> dict[str, object]:
-    """What a run was asked for, but for how it compiles: a candidate's name holds its mode."""
-    return {
-        key: value
-        for key, value in {**side.run.record.spec, "workload": side.run.record.workload}.items()
-        if key not in ("mode", "compile", "backend", "name", "fullgraph")
-    }
 
 
 def _measured(

@@ -32,20 +32,33 @@ def overlaps(findings: Sequence[Finding]) -> tuple[tuple[int, ...], ...]:
 def together(findings: Sequence[Finding]) -> tuple[float, bool]:
     """(ns per step that can be had together, is it an upper bound): what overlaps counts once.
 
-    Of findings that overlap the one that stands first counts.
+    What was simulated counts with what it adds on one clock. Of other findings that overlap the one
+    that stands first counts.
     """
-    counted: list[Finding] = []
+    counted = [finding for finding in findings if finding.on_top_ns is not None]
     for finding in findings:
-        if finding.at_stake_ns and not any(_share(finding, other) for other in counted):
+        if (
+            finding.on_top_ns is None
+            and _gains(finding)
+            and not any(_share(finding, other) for other in counted)
+        ):
             counted.append(finding)
     return (
-        sum(finding.at_stake_ns or 0.0 for finding in counted),
+        sum(_amount_ns(finding) for finding in counted),
         any(finding.is_bound for finding in counted),
     )
 
 
+def _gains(finding: Finding) -> bool:
+    return (finding.at_stake_ns or 0.0) > 0
+
+
+def _amount_ns(finding: Finding) -> float:
+    return finding.at_stake_ns or 0.0 if finding.on_top_ns is None else finding.on_top_ns
+
+
 def _share(first: Finding, second: Finding) -> bool:
-    if not first.at_stake_ns or not second.at_stake_ns:
+    if not _gains(first) or not _gains(second):
         return False
     keys = {first.key, second.key}
     return bool(

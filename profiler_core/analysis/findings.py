@@ -1,8 +1,8 @@
 """What stands out in a run: each finding with evidence, what is at stake, and what to try.
 
 Order: wrong results, then a loss against the baseline, then by time at stake per step, notes last.
-An upper bound counts half: anything from 0 to it may be won, so that an estimate of similar size
-goes before it.
+What is simulated counts with what it adds to those before it, on one clock. An upper bound counts
+half: anything from 0 to it may be won, so that an estimate of similar size goes before it.
 A rule is a function Facts -> Finding | None in `finding_rules`; nothing here reads files.
 """
 
@@ -37,6 +37,8 @@ from profiler_core.analysis.finding_rules.facts import Facts, Finding
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
+from profiler_core.analysis.what_if.engine import WhatIf
+from profiler_core.analysis.what_if.together import in_turn
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 
@@ -47,6 +49,7 @@ __all__ = [
     "Finding",
     "findings",
     "fired",
+    "on_one_clock",
     "ranked",
     "run_findings",
     "told_once",
@@ -82,7 +85,7 @@ _ORDER = {"first of all": 0, "first": 1, "by time": 2, "note": 3}
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All that fire, most important first; what draws on the same time is one finding."""
-    return told_once(ranked(fired(facts)))
+    return ranked(on_one_clock(told_once(ranked(fired(facts))), facts.what_if))
 
 
 def fired(facts: Facts) -> Iterable[Finding]:
@@ -107,6 +110,29 @@ def told_once(ordered: Iterable[Finding]) -> tuple[Finding, ...]:
             continue
         kept[kept.index(first)] = replace(first, alternatives=(*first.alternatives, finding))
     return tuple(kept)
+
+
+def on_one_clock(ordered: Iterable[Finding], engine: WhatIf) -> tuple[Finding, ...]:
+    """The same, with what each adds where those are done that save more.
+
+    Args:
+        ordered: findings; those whose gain is not simulated stay as they are.
+        engine: replays their run.
+    """
+    every = tuple(ordered)
+    changes = {
+        number: finding.change
+        for number, finding in enumerate(every)
+        if finding.change is not None
+        and finding.prediction is not None
+        and finding.prediction.basis == "simulated"
+        and finding.prediction.expected_ns > 0
+    }
+    added = {turn.key: turn.added_ns for turn in in_turn(changes, engine)}
+    return tuple(
+        replace(finding, on_top_ns=max(0.0, added[number])) if number in added else finding
+        for number, finding in enumerate(every)
+    )
 
 
 def ranked(fired: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -16,7 +16,9 @@ from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
 from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.unfused.report import Unfused
 from profiler_core.analysis.waterfall import Waterfall, open_bar
-from profiler_core.analysis.wording.findings import advice_text
+from profiler_core.analysis.what_if.change import Lever
+from profiler_core.analysis.what_if.prediction import Basis
+from profiler_core.analysis.wording.findings import advice_text, evidence_text
 from profiler_core.answers.over_ranks import OverRanksAnswer, over_ranks_answer
 from profiler_core.answers.record import Answer, means
 
@@ -35,18 +37,16 @@ class FindingHead(Answer, frozen=True):
     key: Annotated[str, means("what kind of finding; stable")]
     title: Annotated[str, means("what stands out")]
     at_stake_ns: Annotated[
-        float | None,
-        means("an estimate of what a step loses by it; null where there is no number", "ns"),
+        int | None,
+        means("what a step saves without it, as expected; null where there is no number", "ns"),
     ]
-    at_most: Annotated[
-        bool, means("`at_stake_ns` is an upper bound; `evidence` says how it was found")
-    ]
+    at_most: Annotated[bool, means("`at_stake_ns` is an upper bound; `evidence` says why")]
 
 
 class FindingDetails(FindingHead, frozen=True):
     """One thing that stands out, and what to try."""
 
-    evidence: Annotated[str, means("what was measured")]
+    evidence: Annotated[str, means("what was measured, and what the number rests on")]
     advice: Annotated[str, means("what to try")]
     one_off_ns: Annotated[
         float | None, means("what it costs once, such as compiling again; null where unknown", "ns")
@@ -57,8 +57,17 @@ class FindingDetails(FindingHead, frozen=True):
 
 
 class FindingAnswer(FindingDetails, frozen=True):
-    """The same, and where the dashboard shows it."""
+    """The same, how sure it is, and where the dashboard shows it."""
 
+    lever: Annotated[
+        Lever | None, means("what would be different (docs/what_if.md); null: no step is faster")
+    ]
+    basis: Annotated[
+        Basis | None, means("what `at_stake_ns` rests on (docs/what_if.md); null without a number")
+    ]
+    low_ns: Annotated[int | None, means("saved at least, per step", "ns")]
+    high_ns: Annotated[int | None, means("saved at most, per step", "ns")]
+    on_top_ns: Annotated[int | None, means("added once larger ones are done; null: bounds", "ns")]
     page: Annotated[Page, means("the page that shows it")]
 
 
@@ -241,9 +250,17 @@ class FusionAnswer(FusionTotals, frozen=True):
 
 def finding_answer(finding: Finding) -> FindingAnswer:
     """One entry of `findings`."""
+    said = finding.prediction
     return FindingAnswer.of(
         finding,
+        at_stake_ns=None if finding.at_stake_ns is None else round(finding.at_stake_ns),
         at_most=finding.is_bound,
+        lever=None if finding.change is None else finding.change.lever,
+        basis=None if said is None else said.basis,
+        low_ns=None if said is None else round(said.low_ns),
+        high_ns=None if said is None else round(said.high_ns),
+        on_top_ns=None if finding.on_top_ns is None else round(finding.on_top_ns),
+        evidence=evidence_text(finding),
         advice=advice_text(finding),
         locations=tuple(map(Place.of, finding.locations)),
     )

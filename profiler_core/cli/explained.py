@@ -12,7 +12,7 @@ from profiler_core.analysis.rows.one_rank import one_rank_table
 from profiler_core.analysis.rows.overlap import overlap_sentences, overlap_table
 from profiler_core.analysis.rows.server import server_table
 from profiler_core.analysis.waterfall import Waterfall
-from profiler_core.analysis.wording.findings import advice_text, stake_text
+from profiler_core.analysis.wording.findings import advice_text, evidence_text, stake_text
 from profiler_core.cli.table import clipped, n_more, table
 from profiler_core.units import format_difference, format_duration, format_share
 
@@ -80,7 +80,7 @@ def findings_text(findings: Sequence[Finding] | None) -> list[str]:
     for finding in findings[:_TOP]:
         stake = stake_text(finding)[0] if finding.at_stake_ns is not None else "–"
         lines.append(f"{stake:>9}  {finding.title}")
-        shown = [finding.evidence, f"→ {advice_text(finding)}"]
+        shown = [evidence_text(finding), f"→ {advice_text(finding)}"]
         lines += [f"{'':11}{clipped(' '.join(text.split()), _WIDTH)}" for text in shown]
         lines += [f"{'':11}{line}" for line in _locations(finding)]
     if len(findings) > _TOP:

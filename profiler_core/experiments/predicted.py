@@ -35,31 +35,18 @@ def gains(findings: Iterable[Finding], choices: Sequence[Choice]) -> tuple[Gain,
 
 
 def _gain(finding: Finding, choice: Choice) -> Gain | None:
-    predicted, stake_ns = finding.prediction, finding.at_stake_ns
-    if predicted is not None:
-        numbers = (predicted.expected_ns, predicted.low_ns, predicted.high_ns, predicted.is_bound)
-    elif stake_ns is None:
+    predicted = finding.prediction
+    if predicted is None:
         return None
-    elif finding.at_most:
-        numbers = (finding.expected_ns, 0.0, stake_ns, True)
-    else:
-        return Gain(
-            finding=finding.key,
-            title=finding.title,
-            lever=choice.lever,
-            word=choice.word,
-            gain_ns=stake_ns,
-        )
-    gain_ns, low_ns, high_ns, at_most = numbers
     return Gain(
         finding=finding.key,
         title=finding.title,
         lever=choice.lever,
         word=choice.word,
-        gain_ns=gain_ns,
-        low_ns=low_ns,
-        high_ns=high_ns,
-        at_most=at_most,
+        gain_ns=predicted.expected_ns,
+        low_ns=predicted.low_ns,
+        high_ns=predicted.high_ns,
+        at_most=predicted.is_bound,
     )
 
 

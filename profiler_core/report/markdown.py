@@ -155,7 +155,8 @@ def _finding(finding: Finding) -> str:
     (row,) = finding_rows([finding])
     stake = ""
     if finding.at_stake_ns is not None:
-        stake = f" ({row.amount} {row.unit} at stake)"
+        interval = f", {row.interval}" if row.interval else ""
+        stake = f" ({row.amount} {row.unit} at stake{interval})"
     elif finding.one_off_ns is not None:
         stake = f" ({row.amount} {row.unit})"
     frames = finding.locations[:_LOCATIONS]

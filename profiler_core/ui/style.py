@@ -89,7 +89,7 @@ _RULES = """
 div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .st-key-fs_map_scroll { overflow-x:auto; }
 .st-key-fs_map_scroll > div { min-width:640px; }
-.fs-finding { display:grid; grid-template-columns:86px minmax(0,1fr) auto; gap:20px;
+.fs-finding { display:grid; grid-template-columns:112px minmax(0,1fr) auto; gap:20px;
   padding:12px 0; border-top:1px solid var(--fs-line); font-size:14px; color:var(--fs-ink); }
 .fs-finding:first-child { border-top:0; }
 .fs-finding p { color:var(--fs-muted); margin:.15rem 0 0; line-height:1.5; max-width:90ch;

@@ -1,14 +1,22 @@
 """Which stakes do not add up."""
 
+from dataclasses import replace
+
 from profiler_core.analysis.finding_overlaps import overlaps, together
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.wording.findings import together_text
 
 
-def finding(key: str, at_stake_ns: float | None, **more: object) -> Finding:
-    return Finding(key, f"{key}.", "seen", "change it", "kernels", at_stake_ns, **more)  # type: ignore[arg-type]
+def finding(key: str, ns: float | None, *, at_most: bool = False, **more: object) -> Finding:
+    said = None
+    if ns is not None:
+        said = Prediction(ns, 0.9 * ns, 1.1 * ns, "simulated", "unprofiled")
+        said = Prediction.at_most(ns, "unprofiled", "nobody knows") if at_most else said
+    about = (key, f"{key}.", "seen", "change it", "kernels")
+    return Finding(*about, prediction=said, **more)  # type: ignore[arg-type]
 
 
 BREAKS = finding("graph_breaks", 100_000.0)
@@ -27,6 +35,13 @@ def test_together_counts_what_overlaps_once() -> None:
     assert together([BREAKS, COPIES]) == (150_000.0, False)
     assert "at most 350 µs per step" in together_text([LAUNCHES, BREAKS, COPIES])
     assert together_text([BREAKS, NOTE]) == ""
+
+
+def test_what_was_simulated_together_counts_with_what_it_adds() -> None:
+    breaks = replace(BREAKS, on_top_ns=100_000.0)
+    copies = replace(COPIES, on_top_ns=5_000.0)  # the host is the limit next
+    assert together([breaks, copies]) == (105_000.0, False)
+    assert together([replace(BREAKS, prediction=None)]) == (0.0, False)
 
 
 def test_a_loss_of_the_whole_step_overlaps_with_all() -> None:

@@ -1,20 +1,62 @@
 """What is at stake in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from profiler_core.analysis.findings import Finding
-from profiler_core.analysis.wording.findings import stake_text
+from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.wording.findings import (
+    advice_text,
+    evidence_text,
+    interval_text,
+    stake_text,
+)
+
+SIMULATED = Prediction(800_000.0, 600_000.0, 1_100_000.0, "simulated", "unprofiled")
+SIBLING = replace(SIMULATED, basis="measured_by_sibling", reason="reduce-overhead")
+BOUND = Prediction.at_most(800_000.0, "unprofiled", "nobody tried it")
 
 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"at_stake_ns": 800_000.0}, ("800 µs", "per step")),
-        ({"at_stake_ns": 800_000.0, "at_most": True}, ("≤ 800 µs", "per step")),
+        ({"prediction": SIMULATED}, ("800 µs", "per step")),
+        ({"prediction": BOUND}, ("≤ 800 µs", "per step")),
         ({"one_off_ns": 2e9}, ("2.00 s", "once")),
-        ({"at_most": True}, ("–", "")),
+        ({}, ("–", "")),
         ({"weight": "note"}, ("–", "to know")),
     ],
 )
 def test_stake(fields, said):
     assert stake_text(Finding("key", "", "", "", "kernels", **fields)) == said
+
+
+def test_the_number_says_what_it_rests_on():
+    finding = Finding("key", "T.", "Seen.", "", "kernels", prediction=SIMULATED)
+    assert evidence_text(finding) == (
+        "Seen. A replay with this change saves 800 µs (600 µs to 1.10 ms)."
+    )
+    assert evidence_text(replace(finding, prediction=SIBLING)).endswith(
+        "Measured: reduce-overhead beside this run saves 800 µs (600 µs to 1.10 ms)."
+    )
+    lost = replace(SIMULATED, basis="measured")
+    assert evidence_text(replace(finding, prediction=lost)) == "Seen. From 600 µs to 1.10 ms."
+    nothing = replace(SIMULATED, expected_ns=0.0, low_ns=0.0, high_ns=0.0)
+    said = evidence_text(replace(finding, prediction=nothing))
+    assert said == "Seen. It costs nothing here."
+    bound = replace(finding, prediction=BOUND)
+    assert evidence_text(bound) == "Seen. At most 800 µs: nobody tried it."
+    assert evidence_text(replace(finding, prediction=None)) == "Seen."
+
+
+def test_an_interval_names_its_unit_once_where_it_is_one():
+    assert interval_text(replace(SIMULATED, high_ns=900_000.0)) == "600 to 900 µs"
+    assert interval_text(replace(SIMULATED, low_ns=-5_000.0, high_ns=9_000.0)) == "−5.00 to 9.00 µs"
+    assert interval_text(BOUND) == ""
+
+
+def test_alternatives_come_with_their_amounts():
+    other = Finding("other", "", "", "Try it.", "kernels", prediction=BOUND)
+    finding = Finding("key", "", "", "Do.", "kernels", alternatives=(other,))
+    assert advice_text(finding) == "Do. Of the same time and not on top (≤ 800 µs): Try it."

@@ -84,7 +84,7 @@ def test_heat_is_found_with_what_it_may_cost(captured):
     finding = found_in(captured, hot)["throttled"]
     assert "too hot" in finding.evidence
     assert "SwThermalSlowdown" in finding.evidence
-    assert finding.at_most
+    assert finding.is_bound
     run, trace, summary = captured["default"]
     step_ns = Facts(trace, summary, run.record).step_ns
     assert finding.at_stake_ns == pytest.approx(0.25 * step_ns)

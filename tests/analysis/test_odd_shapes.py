@@ -64,10 +64,10 @@ def test_no_product_is_promised_to_beat_the_memory(one):
     edited.__dict__["products"] = (tiny, attention, plain)
     edited.__dict__.update(step_ns=1e6, pace=1.0)
     finding = found(edited)
-    assert finding.at_stake_ns == pytest.approx(
-        (1_699_000 - 587_020 + 2_000) / one.n_steps, rel=1e-3
-    )
-    assert not finding.at_most
+    # These kernels are made up, so that the replay cannot tell what else the step waits for.
+    most = 1.3 * (1_699_000 - 587_020 + 2_000) / one.n_steps
+    assert finding.at_stake_ns == pytest.approx(most, rel=1e-3)
+    assert finding.is_bound
     # The costliest shapes are named first.
     assert "values: [96, 3137, 3137] x [96, 3137, 64]; [2, 5, 5]" in finding.evidence
     # Where the device's memory is not known, the pace alone counts.

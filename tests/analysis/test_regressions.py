@@ -45,7 +45,10 @@ def test_a_gradient_by_atomics():
         if adding & {kernel.name for kernel in group.candidate.kernels}
     ]
     lost = sum(max(0.0, group.delta_ns) for group in groups)
-    assert finding.at_stake_ns == pytest.approx(lost, rel=0.1)
+    assert f"{lost / 1e3:.0f} µs per step more" in finding.evidence
+    # The device is busy for 12.2 of 18.2 ms: as long as the host is the limit, nothing is won.
+    assert finding.prediction.basis == "simulated"
+    assert 0 <= finding.at_stake_ns < 0.05 * lost
     assert "one-hot" in finding.advice
     assert finding.evidence.startswith("embedding_backward + where")  # said where ×4
     assert "slower_by_atomics" not in regressed(facts(*TRAINING))

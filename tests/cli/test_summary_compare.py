@@ -63,8 +63,12 @@ def test_a_single_run_has_findings_that_need_no_other(capsys):
     by_key = {finding["key"]: finding for finding in found["findings"]}
     assert {"recompiles", "launch_bound", "graph_breaks"} <= by_key.keys()
     assert "slower" not in by_key
-    assert by_key["launch_bound"]["at_most"]
-    assert by_key["launch_bound"]["at_stake_ns"] > 0
+    launch_bound = by_key["launch_bound"]
+    assert (launch_bound["lever"], launch_bound["basis"]) == ("graph_replay", "simulated")
+    # Two graphs of few kernels: replays cost about what they save (reduce-overhead is slower here).
+    assert (
+        launch_bound["low_ns"] < launch_bound["at_stake_ns"] < 0.1 * launch_bound["high_ns"] < 9e3
+    )
     assert main(["summary", str(BREAKY)]) == 0
     assert "at stake per step" in capsys.readouterr().out
 

@@ -75,18 +75,19 @@ def test_dynamo_is_told_more_only_where_a_finding_calls_for_it():
     assert scalar in words(fitting(machine(asked=frozenset()), ("capture_scalar_outputs",))[0])
 
 
-def finding(key, lever, stake_ns, **more):
+def finding(key, lever, most_ns, **more):
     about = {"title": key, "evidence": "", "advice": "", "page": "overview"}
-    return Finding(key, **about, at_stake_ns=stake_ns, change=Change(lever), **more)
+    bound = Prediction.at_most(most_ns, "unprofiled", "nobody knows")
+    return Finding(key, **about, change=Change(lever), **{"prediction": bound, **more})
 
 
-def test_gains_come_from_the_predictions_of_findings_else_from_what_is_at_stake():
+def test_gains_come_from_the_predictions_of_findings():
     choices, _ = fitting(machine())
     predicted = Prediction(300.0, 200.0, 350.0, "simulated", "unprofiled")
     made = gains(
         [
             finding("launch_bound", "graph_replay", 500.0, prediction=predicted),
-            finding("half_precision", "half_precision", 800.0, at_most=True),
+            finding("half_precision", "half_precision", 800.0),
         ],
         choices,
     )

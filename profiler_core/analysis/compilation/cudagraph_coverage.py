@@ -1,15 +1,15 @@
 """How much of the device's work is replayed from CUDA graphs, and what the rest could gain."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
 
 from profiler_core.analysis.compilation.causes import Cause, cudagraph_cause
-from profiler_core.analysis.compilation.compiled_calls import CompiledCall, compiled_calls
-from profiler_core.analysis.compilation.two_queues import profiler_event_ns, queues, replay_ns
 from profiler_core.analysis.launches import is_graph_launch
-from profiler_core.analysis.step_sample import StepSample, sample_steps
 from profiler_core.analysis.step_time import Clock
+from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.engine import WhatIf
 from profiler_core.analysis.work import device_work, host_steps
 from profiler_core.model.compilation import CudaGraphEvent
 from profiler_core.model.trace import KERNEL, Trace
@@ -74,8 +74,8 @@ def cudagraph_coverage(
         replayed.filter(pl.col("cat") == KERNEL),
     )
     n_launches = replayed["launch_row"].n_unique()
-    sample = sample_steps(trace)
-    calls = compiled_calls(trace, sample)
+    engine = WhatIf(trace, unprofiled_step_ns)
+    called = {call.compile_id for call in engine.scene.calls} if engine.scene else set()
     reasons = [event for event in events if event.kind != "record"]
     return CudaGraphCoverage(
         n_kernels=kernels.height / n_steps,
@@ -88,7 +88,7 @@ def cudagraph_coverage(
             Stake(
                 event,
                 cudagraph_cause(event),
-                _at_stake(trace, sample, calls, event, unprofiled_step_ns),
+                _at_stake(engine, event, called),
             )
             for event in reasons
         ),
@@ -96,24 +96,10 @@ def cudagraph_coverage(
     )
 
 
-def _at_stake(
-    trace: Trace,
-    sample: StepSample,
-    calls: list[CompiledCall],
-    event: CudaGraphEvent,
-    unprofiled_step_ns: float | None,
-) -> float | None:
+def _at_stake(engine: WhatIf, event: CudaGraphEvent, calls: Collection[str | None]) -> float | None:
     """A replay is one launch: the host's work inside these calls goes, the device's stays."""
-    ids = set(event.compile_ids)
-    affected_calls = [call for call in calls if not ids or call.compile_id in ids]
-    inside = sorted((call.start_ns + call.entry_ns, call.end_ns) for call in affected_calls)
-    two = queues(trace, inside, sample=sample) if inside else None
-    if two is None:
+    ids = event.compile_ids
+    if not calls or (ids and not set(ids) & set(calls)):
         return None
-    step_ns = unprofiled_step_ns or replay_ns(two)
-    event_ns = profiler_event_ns(two, step_ns) if unprofiled_step_ns else 0.0
-    if event_ns is None:
-        return 0.0
-    now = replay_ns(two, event_ns=event_ns)
-    then = replay_ns(two, event_ns=event_ns, removed=True, removed_event_ns=event_ns)
-    return step_ns * max(0.0, 1 - then / now)
+    saved = engine.saved(Change("graph_replay", compile_ids=ids))
+    return None if saved is None else max(0.0, saved.expected_ns)

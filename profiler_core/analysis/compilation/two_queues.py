@@ -43,7 +43,7 @@ class Queues:
     host_events: how many operators, ranges and runtime calls the profiler wrote down in it.
     removable_ns, removable_events: the part of both that a question would take away.
     device_ns: device work that this item starts, 0 for a wait.
-    waits: True where the host waits for the device.
+    waits: True where the host waits for the device, and would still wait.
     """
 
     host_ns: Floats
@@ -53,6 +53,8 @@ class Queues:
     device_ns: Floats
     waits: npt.NDArray[np.bool_]
     step: npt.NDArray[np.int64]
+    begins: Ints  # of the call itself, on the trace's clock
+    launch_row: Ints  # of the call among the trace's runtime calls; -1 for what launches nothing
     gap_ns: float
     n_steps: int  # those in the queues: a sample, where the trace has very many
     n_all_steps: int
@@ -74,6 +76,8 @@ def queues(
     removable: list[tuple[int, int]],
     slower: list[tuple[int, int]] | None = None,
     sample: StepSample | None = None,
+    *,
+    launches_go: bool = False,
 ) -> Queues | None:
     """Lay a trace out as two queues.
 
@@ -84,6 +88,7 @@ def queues(
         slower: further such intervals, none inside the others: time that would go although what
             happens in it (its events, too) stays.
         sample: the steps to lay out, one after the other; the intervals must be those inside them.
+        launches_go: the host's time in launches inside of `removable` goes too.
 
     Returns:
         None without steps.
@@ -105,17 +110,20 @@ def queues(
     at = np.maximum(at, sample.starts[step])
     work_until = np.where(items.waits, items.begins, items.ends)
     cover = _Cover(sorted([*removable, *(slower or [])]))
+    gone_until = work_until if launches_go else items.begins
     events, removable_events = _Seen(trace, sample, _Cover(removable)).counts(
-        np.stack([at, work_until, items.begins], axis=1)
+        np.stack([at, work_until, gone_until], axis=1)
     )
     return Queues(
         host_ns=np.maximum(0, work_until - at).astype(np.float64),
         host_events=events,
-        removable_ns=cover.within(at, items.begins),
+        removable_ns=cover.within(at, gone_until),
         removable_events=removable_events,
         device_ns=items.device_ns,
         waits=items.waits & ~cover.hold(items.begins),
         step=step,
+        begins=items.begins,
+        launch_row=items.launch_row,
         gap_ns=_gap(work),
         n_steps=sample.n,
         n_all_steps=sample.n_all,
@@ -133,25 +141,33 @@ def replay_ns(
         removed: take the removable work away.
         removed_event_ns: the same cost for the events of the removable work.
     """
+    work = unprofiled(two.host_ns, two.host_events, event_ns)
+    if removed:
+        work = work - unprofiled(two.removable_ns, two.removable_events, removed_event_ns)
+    return steady_step_ns(two, work, two.device_ns, two.waits)
+
+
+def steady_step_ns(
+    two: Queues, work: Floats, device_ns: Floats, waits: npt.NDArray[np.bool_]
+) -> float:
+    """Time of a step in the steady state, with this work in place of what the queues hold.
+
+    Args:
+        two: the queues, for their steps and the gap between kernels.
+        work: of the host, ns, for each item; below 0 where more is removed than there is.
+        device_ns: of the device; 0 for what starts none.
+        waits: where the host waits for the device.
+    """
     host = device = clock = ready = 0.0
     ends: list[float] = []
     gap_ns = two.gap_ns
     repeats = 2 if two.n_steps > 1 else 4
-    work = _unprofiled(two.host_ns, two.host_events, event_ns)
-    if removed:
-        work = work - _unprofiled(two.removable_ns, two.removable_events, removed_event_ns)
     rows = list(
-        zip(
-            work.tolist(),
-            two.device_ns.tolist(),
-            two.waits.tolist(),
-            two.step.tolist(),
-            strict=True,
-        )
+        zip(work.tolist(), device_ns.tolist(), waits.tolist(), two.step.tolist(), strict=True)
     )
     for _ in range(repeats):
         current = 0
-        for host_ns, device_ns, waits, step in rows:
+        for host_ns, busy_ns, is_wait, step in rows:
             if step != current:
                 ends.append(max(host, device))
                 current = step
@@ -159,11 +175,11 @@ def replay_ns(
             if clock > ready:  # faster than max(): this runs some 100 000 times
                 ready = clock
             host = ready
-            if waits:
+            if is_wait:
                 host = ready = clock = max(host, device)
-            elif device_ns:
+            elif busy_ns:
                 device += gap_ns
-                device = (host if host > device else device) + device_ns
+                device = (host if host > device else device) + busy_ns
         ends.append(max(host, device))
     half = len(ends) // 2 - 1
     return (ends[-1] - ends[half]) / (len(ends) - 1 - half)
@@ -188,7 +204,8 @@ def profiler_event_ns(two: Queues, step_ns: float) -> float | None:
     return (low + high) / 2
 
 
-def _unprofiled(work_ns: Floats, events: Floats, event_ns: float) -> Floats:
+def unprofiled(work_ns: Floats, events: Floats, event_ns: float) -> Floats:
+    """What the host's work takes where nothing writes down its events, at `event_ns` for each."""
     return np.maximum(work_ns - events * event_ns, MIN_HOST_SHARE * work_ns)
 
 
@@ -254,6 +271,7 @@ class _Items:
     ends: Ints
     device_ns: Floats
     waits: npt.NDArray[np.bool_]
+    launch_row: Ints
 
 
 def _items(trace: Trace, sample: StepSample, work: pl.DataFrame | None) -> _Items:
@@ -268,6 +286,7 @@ def _items(trace: Trace, sample: StepSample, work: pl.DataFrame | None) -> _Item
                 "ends": sample.untils,
                 "device_ns": np.zeros(sample.n),
                 "waits": np.zeros(sample.n, dtype=np.bool_),
+                "launch_row": np.full(sample.n, -1, dtype=np.int64),
             }
         )
     ]
@@ -281,6 +300,7 @@ def _items(trace: Trace, sample: StepSample, work: pl.DataFrame | None) -> _Item
                 ends="launch_end",
                 device_ns=pl.col("busy").cast(pl.Float64),
                 waits=pl.lit(value=False),
+                launch_row=pl.col("launch_row").cast(pl.Int64),
             )
         )
     waiting = per_name(
@@ -299,6 +319,7 @@ def _items(trace: Trace, sample: StepSample, work: pl.DataFrame | None) -> _Item
             ends=pl.col("ts_ns") + pl.col("dur_ns"),
             device_ns=pl.lit(0.0),
             waits=pl.lit(value=True),
+            launch_row=pl.lit(-1, pl.Int64),
         )
     )
     every = pl.concat(frames).sort("step", "is_end", "begins", "ends", "device_ns", "waits")
@@ -308,6 +329,7 @@ def _items(trace: Trace, sample: StepSample, work: pl.DataFrame | None) -> _Item
         ends=every["ends"].to_numpy(),
         device_ns=every["device_ns"].to_numpy(),
         waits=every["waits"].to_numpy(),
+        launch_row=every["launch_row"].to_numpy(),
     )
 
 
@@ -337,7 +359,7 @@ def _launched(work: pl.DataFrame, sample: StepSample) -> pl.DataFrame:
             .otherwise(pl.col("own").sum())
             .alias("busy"),
         )
-        .select("step", "launch_ts_ns", "launch_end", "busy")
+        .select("step", "launch_row", "launch_ts_ns", "launch_end", "busy")
         .sort("launch_ts_ns")
     )
 

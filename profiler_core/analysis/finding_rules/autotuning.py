@@ -33,8 +33,10 @@ def autotuning_in_steps(facts: Facts) -> Finding | None:
         "kernels, and each is tuned at its first call. Where shapes keep coming, "
         "torch._dynamo.mark_dynamic, or sizes rounded up to a few.",
         page="fusion",
-        at_stake_ns=facts.pace * time,
-        at_most=True,
+        prediction=facts.at_most(
+            facts.pace * time,
+            "what else the host and the device would do in that time is not in the trace",
+        ),
     )
 
 

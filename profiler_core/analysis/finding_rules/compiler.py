@@ -7,10 +7,12 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compilation.graph_break_cost import BreakCost
 from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.analysis.compilation.report import CompilationReport
+from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule, kernel_items
 from profiler_core.analysis.finding_rules.op_work import op_work
 from profiler_core.analysis.item import Item, break_item
 from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.model.compilation import Frame
 from profiler_core.units import format_duration
 
@@ -20,6 +22,7 @@ _FUSED_ADAM_MOVES = 7
 # x + value · a / b: three read, one written. Each Adam has it once, over all parameters.
 _ADAM_UPDATE = ("aten::_foreach_addcdiv_", "aten::addcdiv_")
 _UPDATE_MOVES = 4
+_NOT_COMPILED = "no run of this comparison has these functions compiled"
 
 
 def frame_skips(facts: Facts) -> Finding | None:
@@ -41,12 +44,19 @@ def frame_skips(facts: Facts) -> Finding | None:
         else "1 function runs eager: its frame was skipped.",
         evidence=f"{skip.event.function or 'A function'}{location}: {reason}.{loss}",
         advice=skip.change,
-        at_stake_ns=None if lost is None else lost.ns or None,
-        at_most=lost is not None and lost.source == "estimated",
+        prediction=_of_skipped(facts, lost),
         page="compilation",
         weight="first" if report.eager_only else "by time",
         locations=tuple(dict.fromkeys(each.place for each in report.skips if each.place)),
     )
+
+
+def _of_skipped(facts: Facts, lost: LostGain | None) -> Prediction | None:
+    if lost is None or not lost.ns:
+        return None
+    if lost.source == "estimated":
+        return facts.at_most(lost.ns, _NOT_COMPILED)
+    return facts.lost(lost.ns)
 
 
 def graph_breaks(facts: Facts) -> Finding | None:
@@ -55,7 +65,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
     if report is None or not report.breaks:
         return None
     first = report.breaks[0]
-    cost, basis = _break_cost(report.break_cost)
+    prediction, basis = _break_cost(report.break_cost)
     further = f", and {len(report.breaks) - 1} more" if len(report.breaks) > 1 else ""
     return Finding(
         key="graph_breaks",
@@ -65,7 +75,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         f"{first.event.reason.rstrip('.')}{further}.{basis}",
         advice=first.advice,
         page="compilation",
-        at_stake_ns=cost,
+        prediction=prediction,
         locations=tuple(dict.fromkeys(each.place for each in report.breaks)),
         items=_break_items(facts, report),
     )
@@ -76,8 +86,8 @@ def _break_items(facts: Facts, report: CompilationReport) -> tuple[Item, ...]:
     return tuple(break_item(facts.place, place) for place in places if place is not None)
 
 
-def _break_cost(cost: BreakCost | None) -> tuple[float | None, str]:
-    """(All breaks together, ns per step, and a sentence on it); None: it cannot be told."""
+def _break_cost(cost: BreakCost | None) -> tuple[Prediction | None, str]:
+    """(What removing all breaks saves, and a sentence on it); None: it cannot be told."""
     if cost is None:
         return None, ""
     if not cost.n:
@@ -85,13 +95,11 @@ def _break_cost(cost: BreakCost | None) -> tuple[float | None, str]:
             " No compiled call follows in the profiled steps: what comes after runs eager, so what "
             "it costs cannot be told."
         )
+    saved = Prediction(cost.cost_ns, *cost.range_ns, "simulated", cost.clock)
     if not cost.cost_ns:
-        return 0.0, " It costs nothing: the device hides the host's work."
-    low, high = cost.range_ns
-    return cost.cost_ns, (
-        f" {format_duration(cost.cost_ns)} per step "
-        f"({format_duration(low)} to {format_duration(high)}): host and device replayed "
-        "without the host's work for the breaks."
+        return saved, ""
+    return saved, (
+        " Without the host's work for the breaks; what waits for a value or a shape still waits."
     )
 
 
@@ -140,14 +148,13 @@ def cudagraphs_skipped(facts: Facts) -> Finding | None:
     kind, left_out = next(((k, events) for k, events in of_kind.items() if events), ("", []))
     if not left_out:
         return None
-    stakes = report.coverage.stakes if report.coverage else ()
-    at_stake = [s.at_stake_ns for s in stakes if s.event.kind == kind and s.at_stake_ns]
+    change, prediction = _replayed(facts, report, kind)
     further = f", and {len(left_out) - 1} more." if len(left_out) > 1 else "."
     first = left_out[0]
     location = f" ({first.file.rsplit('/', 1)[-1]}:{first.line})" if first.file else ""
     return Finding(
         key="cudagraphs_skipped",
-        change=Change("graph_replay"),
+        change=change,
         title="CUDA graphs were skipped."
         if kind == "skip"
         else "Part of the compiled code runs outside CUDA graphs.",
@@ -158,7 +165,7 @@ def cudagraphs_skipped(facts: Facts) -> Finding | None:
         else "CUDA graphs need a GPU, and this run has none: compare it with mode='default', and "
         "ask again on the machine that the model will run on.",
         page="compilation",
-        at_stake_ns=max(at_stake, default=None),
+        prediction=prediction,
         weight="by time" if facts.on_gpu else "note",
         locations=tuple(
             dict.fromkeys(
@@ -168,6 +175,19 @@ def cudagraphs_skipped(facts: Facts) -> Finding | None:
             )
         ),
     )
+
+
+def _replayed(
+    facts: Facts, report: CompilationReport, kind: str
+) -> tuple[Change, Prediction | None]:
+    """A replay in place of the calls that events of this kind leave out; None: they did not run."""
+    stakes = report.coverage.stakes if report.coverage else ()
+    at_stake = [s for s in stakes if s.event.kind == kind and s.at_stake_ns]
+    ids: list[str] = []
+    if all(s.event.compile_ids for s in at_stake):
+        ids = [compile_id for s in at_stake for compile_id in s.event.compile_ids]
+    change = Change("graph_replay", compile_ids=tuple(dict.fromkeys(ids)))
+    return change, facts.what_if.saved(change) if at_stake else None
 
 
 def unfused_optimizer(facts: Facts) -> Finding | None:
@@ -183,16 +203,22 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
         or any(_FUSED.search(kernel.name) for kernel in kernels)
     ):
         return None
-    stake, basis = _one_pass(facts, time)
+    saved_ns, basis = _one_pass(facts, time)
+    change = Change("fused_optimizer")
+    if saved_ns is not None:
+        change = facts.faster(
+            "fused_optimizer", kernels, (0.7 * saved_ns, saved_ns, 1.1 * saved_ns),
+            with_launches=True,
+        )  # fmt: skip
     return Finding(
         key="unfused_optimizer",
-        change=Change("fused_optimizer"),
+        change=change,
         title="The optimizer passes over the parameters many times.",
         evidence=f"{n:.0f} kernels, {format_duration(time)} per step "
         f"({facts.share_text(time)}). {basis}",
         advice="Use fused=True in the optimizer, or compile its step.",
         page="fusion",
-        at_stake_ns=stake,
+        prediction=None if saved_ns is None else facts.gain(change, saved_ns),
         items=kernel_items(kernel.name for kernel in kernels),
         filters=(("kernels", CATEGORIES["optimizer"]),),
     )

@@ -8,6 +8,7 @@ from profiler_core.units import format_count, format_duration, format_share
 
 # Of a kind's transfers: from this share on what follows each of them needs its result.
 _IN_LINE = 0.5
+_NOT_MOVED = "the trace shows one order of the work alone"
 _IN_GRAPH = "c10d_functional"  # of a graph's node that is a collective
 _BUCKETS = (
     "DDP: try other buckets (bucket_cap_mb): larger ones make fewer calls, of which the last alone "
@@ -59,8 +60,7 @@ def exposed_transfer(facts: Facts) -> Finding | None:
         "longer.",
         advice=_remedy(facts, worst),
         page="ranks",
-        at_stake_ns=at_stake_ns,
-        at_most=True,
+        prediction=facts.at_most(at_stake_ns, _NOT_MOVED),
     )
 
 
@@ -102,8 +102,7 @@ def slowed_kernels(facts: Facts) -> Finding | None:
         "environment, which makes them slower and pays where they are hidden. Larger buckets "
         "(bucket_cap_mb) make fewer of them.",
         page="ranks",
-        at_stake_ns=slowed_ns,
-        at_most=True,
+        prediction=facts.at_most(slowed_ns, "narrower transfers take longer themselves"),
     )
 
 

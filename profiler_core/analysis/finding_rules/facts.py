@@ -21,8 +21,11 @@ from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import step_shares
-from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.change import Change, Lever
+from profiler_core.analysis.what_if.engine import HOST_SPREAD, WhatIf
 from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.what_if.scene import Three
+from profiler_core.analysis.what_if.tried import Tried
 from profiler_core.model.compilation import Frame
 from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import RunRecord
@@ -31,6 +34,8 @@ from profiler_core.units import format_share
 
 # Below this share of a step nobody needs to act.
 LEAST_SHARE = 0.05
+_NO_LAUNCHES = "the launches of these kernels are not in the trace"
+_NO_STEPS = "the trace marks no steps, so host and device cannot be replayed"
 
 Page = Literal[
     "overview", "kernels", "fusion", "timeline", "compilation", "memory", "telemetry", "ranks"
@@ -44,8 +49,8 @@ PRODUCT_CATEGORIES = ("gemm", "conv", "triton_template_gemm", "triton_template_c
 class Finding:
     """Something that stands out, with what it is about and what to do.
 
-    at_stake_ns is an estimate of what a step could lose, or loses already; None: there is no
-    number for it (a wrong result), or it does not recur each step (see one_off_ns).
+    Without a prediction there is no number for it (a wrong result), or it does not recur each step
+    (see one_off_ns).
     """
 
     key: str
@@ -53,10 +58,8 @@ class Finding:
     evidence: str  # what was measured
     advice: str  # what to try, imperative
     page: Page  # where it shows
-    at_stake_ns: float | None = None  # per step
     one_off_ns: float | None = None  # once, not each step
     weight: Weight = "by time"
-    at_most: bool = False  # at_stake_ns is an upper bound: what is won lies between 0 and it
     # Findings that draw on the same part of the step are told as one: see `findings.told_once`.
     draws_on: Literal["", "products"] = ""
     alternatives: tuple["Finding", ...] = ()  # they draw on it too, and are not on top of it
@@ -65,25 +68,27 @@ class Finding:
     prediction: Prediction | None = None  # what that saves; None: it cannot be told
     items: tuple[Item, ...] = ()  # what it is about, the most telling first: a link opens it
     filters: tuple[tuple[str, str], ...] = ()  # of the address of `page`, which then shows these
+    # What it adds, ns per step, once those are done that save more; None: not simulated.
+    on_top_ns: float | None = None
 
     @property
     def is_bound(self) -> bool:
         """Is there a number at stake, and is it an upper bound?"""
-        return self.at_most and self.at_stake_ns is not None
+        return self.prediction is not None and self.prediction.is_bound
+
+    @property
+    def at_stake_ns(self) -> float | None:
+        """What a step could gain: as expected, or at most where only that is known."""
+        if self.prediction is None:
+            return None
+        return self.prediction.high_ns if self.is_bound else self.prediction.expected_ns
 
     @property
     def expected_ns(self) -> float:
-        """What ranks it: an estimate as it is, a bound as the middle of what it leaves open."""
-        return (self.at_stake_ns or 0.0) * (0.5 if self.is_bound else 1.0)
-
-
-@dataclass(frozen=True)
-class Tried:
-    """Another run of the same comparison that differs from this one in its mode alone."""
-
-    label: str
-    mode: str  # of torch.compile; "" for an eager run
-    step_ns: float  # unprofiled
+        """What ranks it: what it adds, else an estimate, else the middle of what a bound leaves."""
+        if self.on_top_ns is not None:
+            return self.on_top_ns
+        return self.prediction.expected_ns if self.prediction is not None else 0.0
 
 
 @dataclass(frozen=True)
@@ -205,7 +210,7 @@ class Facts:
 
     def tried_mode(self, *modes: str) -> Tried | None:
         """The fastest run beside this one in one of these modes."""
-        fitting = [run for run in self.tried if run.mode in modes]
+        fitting = [run for run in self.tried if run.mode in modes and not run.precision]
         return min(fitting, key=lambda run: run.step_ns, default=None)
 
     @property
@@ -215,6 +220,71 @@ class Facts:
             return False
         tried = self.tried_mode(*GRAPH_MODES)
         return tried is None or tried.step_ns < self.step_ns
+
+    def tried_precision(self, word: str) -> Tried | None:
+        """The fastest run beside this one in a precision with this word in its name."""
+        fitting = [run for run in self.tried if word in run.precision]
+        return min(fitting, key=lambda run: run.step_ns, default=None)
+
+    @cached_property
+    def what_if(self) -> WhatIf:
+        """This run, ready to be replayed under changes."""
+        return WhatIf(self.trace, None if self.clock == "profiled" else self.step_ns)
+
+    def gain(self, change: Change, otherwise_ns: float) -> Prediction:
+        """What a change saves by the replay.
+
+        Args:
+            change: what would be different.
+            otherwise_ns: the bound where there is nothing to replay.
+        """
+        saved = self.what_if.saved(change)
+        if saved is None:
+            return self.at_most(otherwise_ns, _NO_STEPS)
+        if not self.what_if.shows(change):
+            return self.at_most(otherwise_ns, _NO_LAUNCHES)
+        return saved
+
+    def at_most(self, most_ns: float, reason: str) -> Prediction:
+        """A bound on `clock`, with the reason in a sentence why nothing better can be known."""
+        return Prediction.at_most(most_ns, self.clock, reason)
+
+    def measured_by(self, tried: Tried) -> Prediction:
+        """What a run beside this one saves by the same lever."""
+        low, saved, high = tried.saved_ns
+        return Prediction(saved, low, high, "measured_by_sibling", self.clock, tried.label)
+
+    def lost(self, ns: float) -> Prediction:
+        """What the trace itself shows to be lost; sessions differ by `HOST_SPREAD` of a step."""
+        spread = HOST_SPREAD * self.step_ns
+        return Prediction(ns, max(0.0, ns - spread), ns + spread, "measured", self.clock)
+
+    def faster(
+        self,
+        lever: Lever,
+        kernels: Iterable[KernelTotal],
+        saved_ns: Three,
+        *,
+        with_launches: bool = False,
+    ) -> Change:
+        """Kernels that need less time.
+
+        Args:
+            lever: what makes them faster.
+            kernels: all of these names.
+            saved_ns: of their time per step, ns on `clock`: at least, as expected, at most.
+            with_launches: the host's work to launch them goes in the same proportion.
+        """
+        chosen = tuple(kernels)
+        time_ns = self.per_step(chosen)
+        least, usual, most = (min(1.0, ns / time_ns) if time_ns else 0.0 for ns in saved_ns)
+        names = tuple(dict.fromkeys(kernel.name for kernel in chosen))
+        return Change(lever, names, (least, usual, most), with_launches)
+
+    def named(self, names: Iterable[str]) -> tuple[KernelTotal, ...]:
+        """The kernels of these names."""
+        wanted = set(names)
+        return tuple(kernel for kernel in self.summary.kernels if kernel.name in wanted)
 
     def kernels(self, *categories: str) -> tuple[KernelTotal, ...]:
         """Kernels of some categories, longest first."""

@@ -8,8 +8,7 @@ from profiler_core.analysis.finding_rules.facts import (
     kernel_items,
     kind_filter,
 )
-from profiler_core.analysis.finding_rules.products import HALF_NAME, roofline
-from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.finding_rules.products import HALF_NAME, other_type, roofline
 from profiler_core.units import format_duration
 
 
@@ -29,19 +28,19 @@ def half_precision(facts: Facts) -> Finding | None:
     if "16" in precision or time < 0.3 * facts.step_ns:
         return None
     peak = facts.peaks.half_flops if facts.peaks else None
-    stake, basis = roofline(
-        facts, [(op, peak, 2) for op in facts.products if not op.in_halves], "16 bits", time
+    saved_ns, basis = roofline(
+        facts, [(op, peak, 2) for op in facts.products if not op.in_halves], "16 bits"
     )
+    change, prediction = other_type(facts, "half_precision", wide, saved_ns, time)
     return Finding(
         key="half_precision",
-        change=Change("half_precision"),
+        change=change,
         title="Most of the step is matrix products in 32 bits.",
         evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "
         f"kernels without a half type in their name. {basis}",
         advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",
         page="kernels",
-        at_stake_ns=stake,
-        at_most=True,
+        prediction=prediction,
         draws_on="products",
         items=kernel_items(kernel.name for kernel in wide),
         filters=kind_filter(kernel.category for kernel in wide),

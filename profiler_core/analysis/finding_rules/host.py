@@ -23,12 +23,11 @@ def synchronisations(facts: Facts) -> Finding | None:
         key="synchronisations",
         change=Change("no_syncs"),
         title="The host stops to wait for the device.",
-        evidence=f"{waits}, {format_duration(idle)} of idle device per step ({facts.clock}), "
-        "which is what is at stake.",
+        evidence=f"{waits}, {format_duration(idle)} of idle device per step ({facts.clock}).",
         advice="Keep values on the device (torch.where instead of if), read them later and less "
         "often, and take torch.cuda.synchronize() out of the step.",
         page="timeline",
-        at_stake_ns=idle,
+        prediction=facts.gain(Change("no_syncs"), idle),
     )
 
 
@@ -65,17 +64,17 @@ def pageable_copies(facts: Facts) -> Finding | None:
     n = copies.height / facts.n_steps
     if not facts.on_gpu or copies.height == 0 or time < 0.02 * facts.step_ns:
         return None
+    change = Change("pinned_copies", tuple(copies["name"].unique(maintain_order=True)))
     return Finding(
         key="pageable_copies",
-        change=Change("pinned_copies"),
+        change=change,
         title="Data goes through pageable host memory.",
         evidence=f"{n:.0f} cop{'y' if round(n) == 1 else 'ies'}, "
-        f"{format_bytes(size)}, {format_duration(time)} per step. At most that: pinned copies are "
+        f"{format_bytes(size)}, {format_duration(time)} per step: pinned copies are "
         "faster and run beside the host's work, but do not vanish.",
         advice="Use pin_memory=True in the DataLoader and .to(device, non_blocking=True).",
         page="timeline",
-        at_stake_ns=time,
-        at_most=True,
+        prediction=facts.gain(change, time),
     )
 
 
@@ -88,16 +87,20 @@ def small_copies(facts: Facts) -> Finding | None:
     time = int(copies["dur_ns"].sum()) / facts.n_steps
     if n < 4 or time < 0.02 * facts.step_ns:
         return None
+    gone = (n - 1) / n * time  # the last one stays
+    change = facts.faster(
+        "joined_copies", facts.named(copies["name"].unique(maintain_order=True)),
+        (0.3 * gone, 0.7 * gone, gone), with_launches=True,
+    )  # fmt: skip
     return Finding(
         key="small_copies",
-        change=Change("joined_copies"),
+        change=change,
         title="Many small copies between host and device.",
         evidence=f"{n:.0f} copies of {format_bytes(copies['bytes'].mean())} on average, "  # type: ignore[arg-type]
-        f"{format_duration(time)} per step. At most that: together they move the same bytes.",
+        f"{format_duration(time)} per step: together they move the same bytes.",
         advice="Make these tensors on the device, or send them together.",
         page="timeline",
-        at_stake_ns=time,
-        at_most=True,
+        prediction=facts.gain(change, time),
     )
 
 
@@ -121,8 +124,7 @@ def host_threads(facts: Facts) -> Finding | None:
         "They take turns inside of every operator; what that costs shows only beside a run with "
         "fewer."
         if late is None
-        else f"At most the {format_duration(late)} a step in which the device waits for the host "
-        f"({facts.clock})."
+        else f"The device waits for the host for {format_duration(late)} per step ({facts.clock})."
     )
     return Finding(
         key="host_threads",
@@ -131,8 +133,9 @@ def host_threads(facts: Facts) -> Finding | None:
         evidence=f"{threads} threads on {cores} processor{'s' if cores > 1 else ''}. {cost}",
         advice=f"Set OMP_NUM_THREADS={cores} or less, and pin processes to processors.",
         page="overview",
-        at_stake_ns=late,
-        at_most=True,
+        prediction=None
+        if late is None
+        else facts.at_most(late, "what threads take from each other shows only beside fewer"),
     )
 
 

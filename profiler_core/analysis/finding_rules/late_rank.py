@@ -36,7 +36,7 @@ def _of_job(facts: Facts, path: CriticalPath) -> Finding | None:
         f"{path.late.rank} needs more than the others: {lateness(path.late, work_ns, idle_ns)}.",
         advice=work if work_ns >= idle_ns else host,
         page="ranks",
-        at_stake_ns=lost_ns,
+        prediction=facts.lost(lost_ns),
     )
 
 
@@ -54,7 +54,7 @@ def _in_turn(facts: Facts, path: CriticalPath) -> Finding | None:
         advice="No rank is late in every step: look at what varies between steps, such as lengths "
         "of sequences, a data loader or other load on the hosts.",
         page="ranks",
-        at_stake_ns=waited_ns,
+        prediction=facts.lost(waited_ns),
     )
 
 
@@ -70,14 +70,14 @@ def _of_one_rank(facts: Facts) -> Finding | None:
         title="The device waits for other ranks.",
         evidence=f"{format_duration(exposed)} per step ({facts.share_text(exposed)}) are "
         f"communication beside which nothing is computed, of {format_duration(whole)} in "
-        "collectives. A collective ends when the last rank has come: at most all of it is "
-        "waiting.",
+        "collectives. A collective ends when the last rank has come.",
         advice="Open the traces of all ranks together: Ranks says which one comes last and for "
         "how long the others wait. Balance its work, or see what slows its host. If all come at "
         "once, hide the exchange (larger buckets, no_sync while gradients accumulate).",
         page="ranks",
-        at_stake_ns=exposed,
-        at_most=True,
+        prediction=facts.at_most(
+            exposed, "one rank's trace does not tell waiting from the transfer"
+        ),
     )
 
 

@@ -1,9 +1,13 @@
 """The device waits for the host: what the host does meanwhile, and what would help."""
 
-from profiler_core.analysis.finding_rules.facts import GRAPH_MODES, Facts, Finding, Rule, Tried
+from profiler_core.analysis.finding_rules.facts import GRAPH_MODES, Facts, Finding, Rule
 from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.what_if.tried import Tried
 from profiler_core.units import format_duration, format_share
 
+_OUTSIDE = "what the host needs to work outside of graphs is not told by what it did"
+_NOT_COMPILED = "what a compiled step leaves to the host shows only in a compiled run"
 _LEAST_IDLE = 0.15  # of the step
 # Launches per step that come with a replay: copies of inputs into the graph's own memory.
 _A_REPLAYS_OWN = 2
@@ -24,19 +28,29 @@ def launch_bound(facts: Facts) -> Finding | None:
         return None
     n = (facts.summary.n_launches or 0) / facts.n_steps
     share = format_share(facts.host_idle_ns / facts.step_ns)
+    prediction = _prediction(facts)
     return Finding(
         key="launch_bound",
         change=Change("graph_replay"),
         title="The device waits for the host.",
         evidence=f"{format_duration(facts.host_idle_ns)} of "
         f"{format_duration(facts.step_ns)} per step ({share}), {n:.0f} launches per step"
-        f"{_graphs(facts)} ({facts.clock}); the host's time: {_what_for(facts)}. "
-        "At most all of this idle time can go.",
-        advice=_advice(facts),
+        f"{_graphs(facts)} ({facts.clock}); the host's time: {_what_for(facts)}.",
+        advice=_advice(facts, prediction),
         page="timeline",
-        at_stake_ns=facts.host_idle_ns,
-        at_most=True,
+        prediction=prediction,
     )
+
+
+def _prediction(facts: Facts) -> Prediction:
+    """By a run with graphs beside this one, else by the replay, else the idle time as a bound."""
+    with_graphs = bool(facts.summary.n_graph_launches) or facts.mode in GRAPH_MODES
+    tried = None if with_graphs else facts.tried_mode(*GRAPH_MODES)
+    if tried is not None:
+        return facts.measured_by(tried)
+    if facts.is_compiled and facts.is_inductors and not with_graphs:
+        return facts.gain(Change("graph_replay"), facts.host_idle_ns)
+    return facts.at_most(facts.host_idle_ns, _OUTSIDE if with_graphs else _NOT_COMPILED)
 
 
 def _graphs(facts: Facts) -> str:
@@ -53,7 +67,7 @@ def _what_for(facts: Facts) -> str:
     return ", ".join(f"{format_duration(ns)} {doing}" for ns, doing in parts[:3])
 
 
-def _advice(facts: Facts) -> str:
+def _advice(facts: Facts, prediction: Prediction) -> str:
     if not facts.is_inductors:
         return "Batch more work into a step, or let fewer parts of the model fall back to PyTorch."
     if facts.summary.n_graph_launches or facts.mode in GRAPH_MODES:
@@ -64,6 +78,8 @@ def _advice(facts: Facts) -> str:
     report = facts.compilation
     if facts.is_compiled and report is not None and (report.breaks or report.log.limit_hits):
         return f"{_in_the_way(facts)} Then mode='reduce-overhead' replaces the launches by few."
+    if prediction.expected_ns <= 0:
+        return f"CUDA graphs would not help by themselves. {_in_the_way(facts)}"
     if facts.is_compiled:
         return "Compile with mode='reduce-overhead': CUDA graphs replace the launches by one."
     return "Compile with mode='reduce-overhead', or batch more work into a step."

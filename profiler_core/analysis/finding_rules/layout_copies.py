@@ -9,7 +9,6 @@ from profiler_core.analysis.finding_rules.facts import (
     kernel_items,
     kind_filter,
 )
-from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 # cuDNN: nchwToNhwcKernel, nhwcToNchwKernel, and tensorTransformGeneric for what these do not fit.
@@ -24,15 +23,16 @@ def layout_copies(facts: Facts) -> Finding | None:
     time = facts.per_step(kernels)
     if time < 0.01 * facts.step_ns:
         return None
+    change = facts.faster("channels_last", kernels, (0.8 * time, time, time), with_launches=True)
     return Finding(
         key="layout_copies",
-        change=Change("channels_last"),
+        change=change,
         title="Tensors are copied between NCHW and NHWC around convolutions.",
         evidence=f"{sum(kernel.n for kernel in kernels) / facts.n_steps:.0f} layout kernels, "
-        f"{format_duration(time)} per step, all of it theirs to lose.",
+        f"{format_duration(time)} per step.",
         advice="Keep model and inputs in memory_format=torch.channels_last.",
         page="kernels",
-        at_stake_ns=time,
+        prediction=facts.gain(change, time),
         items=kernel_items(kernel.name for kernel in kernels),
         filters=kind_filter(kernel.category for kernel in kernels),
     )

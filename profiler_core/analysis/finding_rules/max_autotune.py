@@ -28,15 +28,14 @@ def max_autotune(facts: Facts) -> Finding | None:
     if time < 0.6 * facts.step_ns:
         return None
     fp32_kernels = {kernel.name for kernel in plain_fp32(facts)}
-    stake, basis = roofline(
+    saved_ns, basis = roofline(
         facts,
         [
             (op, peak_in_use(facts, op, fp32_kernels), 2 if op.in_halves else 4)
             for op in facts.products
             if op.name != _WITHOUT_TEMPLATE
         ],
-        "the type that each is in",
-        None,
+        "their own types",
     )
     return Finding(
         key="max_autotune",
@@ -49,8 +48,11 @@ def max_autotune(facts: Facts) -> Finding | None:
         if tried is None
         else f"{tried.label} is beside this run, with {format_duration(tried.step_ns)} per step.",
         page="fusion",
-        at_stake_ns=stake,
-        at_most=True,
+        prediction=facts.measured_by(tried)
+        if tried is not None
+        else None
+        if saved_ns is None
+        else facts.at_most(saved_ns[2], "only tuning shows the best template"),
         draws_on="products",
         items=kernel_items(kernel.name for kernel in facts.kernels("gemm", "conv")),
     )

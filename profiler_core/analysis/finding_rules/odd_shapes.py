@@ -11,7 +11,7 @@ from profiler_core.analysis.finding_rules.facts import (
 )
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import roofline
-from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.scene import Three
 from profiler_core.units import format_duration
 
 
@@ -33,19 +33,18 @@ def odd_shapes(facts: Facts) -> Finding | None:
         shape = " x ".join(str(list(matrix)) for matrix in op.matrices)
         by_shape[shape] = by_shape.get(shape, 0) + op.time_ns
     shapes = "; ".join(sorted(by_shape, key=by_shape.__getitem__, reverse=True))[:160]
-    stake, bound, basis = _as_fast_as_even(
-        facts, odd, [op for op in matrices if not op.is_misaligned]
-    )
+    saved_ns, basis = _as_fast_as_even(facts, odd, [op for op in matrices if not op.is_misaligned])
+    kernels = facts.named(op.kernel for op in odd)
+    change = facts.faster("even_shapes", kernels, saved_ns or (0.0, 0.0, 0.0))
     return Finding(
         key="odd_shapes",
-        change=Change("even_shapes"),
+        change=change,
         title="Matrix sizes do not suit the Tensor Cores.",
         evidence=f"Rows of no multiple of 8 values: {shapes}; {format_duration(time)} per step. "
         f"{basis}",
         advice="Pad these sizes (vocabulary, classes, heads) to multiples of 8, better of 64.",
         page="kernels",
-        at_stake_ns=stake,
-        at_most=bound,
+        prediction=None if saved_ns is None else facts.gain(change, saved_ns[2]),
         items=kernel_items(op.kernel for op in sorted(odd, key=lambda op: -op.time_ns)),
         filters=kind_filter(("gemm",)),
     )
@@ -53,7 +52,7 @@ def odd_shapes(facts: Facts) -> Finding | None:
 
 def _as_fast_as_even(
     facts: Facts, odd: list[OpWork], even: list[OpWork]
-) -> tuple[float | None, bool, str]:
+) -> tuple[Three | None, str]:
     """What is won if the odd products ran as fast as the others of this run; else the roofline."""
     rates = [_rate(odd), _rate(even)]
     if rates[0] and rates[1] and rates[1] > rates[0]:
@@ -64,8 +63,7 @@ def _as_fast_as_even(
         )
         won *= facts.pace / facts.n_steps
         return (
-            won,
-            False,
+            (0.5 * won, won, 1.3 * won),
             (
                 f"They reach {rates[0] / 1e12:.3g} TFLOPS, the other products of this run "
                 f"{rates[1] / 1e12:.3g}: as fast as these, as far as the memory allows, they would "
@@ -73,8 +71,7 @@ def _as_fast_as_even(
             ),
         )
     peak = facts.peaks.half_flops if facts.peaks else None
-    stake, basis = roofline(facts, [(op, peak, 2) for op in odd], "16 bits", None)
-    return stake, True, basis
+    return roofline(facts, [(op, peak, 2) for op in odd], "16 bits")
 
 
 def _time_at(facts: Facts, op: OpWork, time_ns: float, flops_per_s: float) -> float:

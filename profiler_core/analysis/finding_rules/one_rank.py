@@ -36,8 +36,9 @@ def slow_on_one_rank(facts: Facts) -> Finding | None:
         f"ranks, with nothing beside it: {named}{further}.",
         advice=_advice(rank, only_there=all(group.is_only_there for group in groups)),
         page="fusion",
-        at_stake_ns=None if is_told else more_ns[rank],
-        at_most=not is_told,
+        prediction=None
+        if is_told
+        else facts.at_most(more_ns[rank], "whether the other ranks wait for it is not known"),
         weight="note" if is_told else "by time",
     )
 

@@ -29,8 +29,9 @@ def opaque_operators(facts: Facts) -> Finding | None:
         advice="torch.backends.mha.set_fastpath_enabled(False) before compiling: the layers are "
         "traced into their operators then.",
         page="fusion",
-        at_stake_ns=time,
-        at_most=True,
+        prediction=facts.at_most(
+            time, "what fuses once the layers are open depends on operators that did not run here"
+        ),
         items=tuple(
             dict.fromkeys(
                 operator_item(op.name) for op in sorted(calls, key=lambda op: -op.time_ns)

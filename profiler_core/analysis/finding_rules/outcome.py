@@ -1,7 +1,9 @@
 """Findings about the outcome: wrong results, and a candidate that is slower."""
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.units import format_change, format_duration
 
 
@@ -50,8 +52,19 @@ def slower(facts: Facts) -> Finding | None:
         advice="See which causes below add up to it; while they stand, leave this part uncompiled "
         "(torch.compiler.disable).",
         page="overview",
-        at_stake_ns=lost,
+        prediction=_of_baseline(facts, lost, time),
         weight="first",
+    )
+
+
+def _of_baseline(facts: Facts, lost: float, time: StepTime) -> Prediction:
+    """Going back to the baseline saves what was measured, within its interval."""
+    label = facts.comparison.baseline_label if facts.comparison else ""
+    low, high = time.interval or (time.ratio or 1.0,) * 2
+    candidate = time.candidate_ns or 0
+    saved = sorted(candidate * (1 - ratio) for ratio in (low, high))
+    return Prediction(
+        lost, min(lost, saved[0]), max(lost, saved[1]), "measured_by_sibling", facts.clock, label
     )
 
 

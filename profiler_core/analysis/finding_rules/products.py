@@ -8,9 +8,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.finding_rules.facts import PRODUCT_CATEGORIES, Facts
-from profiler_core.analysis.finding_rules.op_work import OpWork, headroom
+from profiler_core.analysis.finding_rules.op_work import OpWork, floor_ns, headroom
 from profiler_core.analysis.kernels import KernelTotal
+from profiler_core.analysis.what_if.change import Change, Lever
+from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.what_if.scene import Three
 from profiler_core.units import format_duration
 
 # cuBLAS's nvjet kernels carry their types as letters (t bf16, h fp16), AMD's Tensile as BBS, HHS.
@@ -18,6 +22,10 @@ HALF_NAME = re.compile(
     r"bf16|f16|half|_h_|hhh|bfloat|nvjet(?:_sm\d+)?_[ht]|Cijk_\w*?_[BH](?:[BH]?S|[BH])_",
     re.IGNORECASE,
 )
+# What products in TF32 or 16 bits take: so many times their floor, and so much a call. At least
+# saved, and as expected; six runs in 16 bits lie between (docs/what_if.md).
+REACHED = ((3.5, 4_000.0), (2.0, 2_800.0))
+_NO_FLOOR = "without the shapes of the products the least that they can take is not known"
 _NO_SHAPES = "neither trace has the shapes of these products"
 _NO_SHAPES_ALONE = "the trace has no shapes of these products, as in the replay of a CUDA graph"
 
@@ -46,31 +54,72 @@ def roofline(
     facts: Facts,
     products: Sequence[tuple[OpWork, float | None, int]],
     type_: str,
-    otherwise_ns: float | None,
-) -> tuple[float | None, str]:
-    """(At most this much, ns per step, and the sentence that says how it was computed).
+) -> tuple[Three | None, str]:
+    """(Saved, ns per step: at least, as expected, at most; and the sentence on how).
+
+    None where no floor is known. The most is what is over the floor.
 
     Args:
         facts: of the run.
         products: each with the peak and the bytes of the type that it is to be computed in.
         type_: that type, in words.
-        otherwise_ns: the bound where no floor is known: the products' whole time, or None.
     """
     room = headroom(_on_pace(facts, products), facts.peaks, facts.n_steps) if facts.peaks else None
     if facts.peaks is None or room is None:
         device = facts.summary.device.name or "this device"
         no_shapes = _NO_SHAPES_ALONE if facts.baseline is None else _NO_SHAPES
         reason = no_shapes if facts.peaks else f"the peak of {device} is not known"
-        if otherwise_ns is None:
-            return None, f"What it would bring is not known: {reason}."
-        return otherwise_ns, f"At most all of it: {reason}, so its lower bound is unknown."
+        return None, f"Its lower bound is unknown: {reason}."
     shapes = "baseline's operators give the shapes" if facts.is_replayed else "shapes are known"
-    return room.at_most_ns, (
-        f"At most {format_duration(room.at_most_ns)}: of {format_duration(room.time_ns)} the "
-        f"{shapes}, {room.flops / 1e9:.3g} GFLOP that need "
+    peaks, n_steps = facts.peaks, facts.n_steps
+    least, usual = (_saved(_on_pace(facts, products), peaks, n_steps, *way) for way in REACHED)
+    saved = (min(least, room.at_most_ns), min(usual, room.at_most_ns), room.at_most_ns)
+    return saved, (
+        f"Of {format_duration(room.time_ns)} the {shapes}: {room.flops / 1e9:.3g} GFLOP that need "
         f"{format_duration(room.floor_ns)} at the peak of {facts.peaks.name} in {type_}, or to "
         "read their tensors."
     )
+
+
+def _saved(
+    products: Sequence[tuple[OpWork, float | None, int]],
+    peaks: DevicePeaks,
+    n_steps: int,
+    factor: float,
+    call_ns: float,
+) -> float:
+    """What products save, ns per step, that take `factor` times their floors and `call_ns` each."""
+    saved = 0.0
+    for op, peak, item in products:
+        bound_ns = None if peak is None else floor_ns(op, peak, peaks, item)
+        if bound_ns is not None:
+            saved += sum(max(0.0, ns - factor * bound_ns - call_ns) for ns in op.times_ns)
+    return saved / n_steps
+
+
+def other_type(
+    facts: Facts,
+    lever: Lever,
+    kernels: Sequence[KernelTotal],
+    saved_ns: Three | None,
+    time_ns: float,
+) -> tuple[Change, Prediction]:
+    """Products in another type: what changes, and what it saves.
+
+    Args:
+        facts: of the run.
+        lever: tf32 or half_precision.
+        kernels: that compute the products now.
+        saved_ns: of `roofline`.
+        time_ns: of these kernels per step, which bounds what can be saved where no floor is known.
+    """
+    tried = facts.tried_precision("tf32" if lever == "tf32" else "16")
+    change = facts.faster(lever, kernels, saved_ns or (0.0, 0.5 * time_ns, time_ns))
+    if tried is not None:
+        return change, facts.measured_by(tried)
+    if saved_ns is None:
+        return change, facts.at_most(time_ns, _NO_FLOOR)
+    return change, facts.gain(change, saved_ns[2])
 
 
 def _on_pace(

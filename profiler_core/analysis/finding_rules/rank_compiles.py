@@ -42,7 +42,6 @@ def compiles_alone(facts: Facts) -> Finding | None:
         alone_s,
         f"Rank {row.rank} compiled for {format_duration(alone_s * 1e9)} while no other did.",
         "Before their next collective the others waited for it, as long at most.",
-        at_most=True,
     )
 
 
@@ -52,8 +51,6 @@ def _finding(
     seconds: float,
     title: str,
     when: str,
-    *,
-    at_most: bool = False,
 ) -> Finding:
     others = [rank for rank in facts.rank_compiling if rank.rank != row.rank]
     n_others = median(len(rank.recompiles) for rank in others)
@@ -73,7 +70,6 @@ def _finding(
         advice=_ADVICE,
         page="compilation",
         one_off_ns=seconds * 1e9,
-        at_most=at_most,
         locations=(Frame(named.file, named.line, named.function),) if named is not None else (),
     )
 

@@ -14,7 +14,6 @@ from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
 from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_duration
 
@@ -137,15 +136,19 @@ def _finding(
     if not lines or lost < _LEAST_TOGETHER * facts.step_ns:
         return None
     lines.sort(key=lambda line: -line.delta_ns)
+    kernels = facts.named(
+        kernel.name for line in lines for group in line.groups for kernel in group.candidate.kernels
+    )
+    change = facts.faster("like_baseline", kernels, (0.8 * lost, lost, 1.1 * lost))
     return Finding(
         key=key,
-        change=Change("like_baseline"),
+        change=change,
         title=title,
         evidence=f"{_listed(lines)}: {format_duration(lost)} per step more "
         f"({facts.share_text(lost)} of the step). {_kernels(lines[0])}",
         advice=advice,
         page="fusion",
-        at_stake_ns=lost,
+        prediction=facts.gain(change, lost),
         items=facts.group_items(
             number for line in lines for number in (line.slowest, *line.numbers)
         ),

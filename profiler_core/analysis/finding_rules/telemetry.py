@@ -55,8 +55,11 @@ def throttled(facts: Facts) -> Finding | None:
         evidence=f"{_events_text(events)}{_clock(facts)}{temperature}.",
         advice="See to the cooling and to who else uses this machine, then capture again.",
         page="telemetry",
-        at_stake_ns=at_most or None,
-        at_most=True,
+        prediction=facts.at_most(
+            at_most, "which part of the step follows the clock is not in the samples"
+        )
+        if at_most
+        else None,
         weight="first",
     )
 

@@ -12,10 +12,9 @@ from profiler_core.analysis.finding_rules.facts import (
     kind_filter,
 )
 from profiler_core.analysis.finding_rules.op_work import OpWork
-from profiler_core.analysis.finding_rules.products import plain_fp32, roofline
+from profiler_core.analysis.finding_rules.products import other_type, plain_fp32, roofline
 from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.kernels import KernelTotal
-from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 # Matrix times vector, or a few of them: cuBLAS has these kernels on the CUDA cores alone.
@@ -51,20 +50,20 @@ def tf32_off(facts: Facts) -> Finding | None:
         return None
     names = {kernel.name for kernel in kernels}
     peak = facts.peaks.tf32_flops if facts.peaks else None
-    stake, basis = roofline(
-        facts, [(op, peak, 4) for op in facts.products if op.kernel in names], "TF32", time
+    saved_ns, basis = roofline(
+        facts, [(op, peak, 4) for op in facts.products if op.kernel in names], "TF32"
     )
+    change, prediction = other_type(facts, "tf32", kernels, saved_ns, time)
     return Finding(
         key="tf32_off",
-        change=Change("tf32"),
+        change=change,
         title="Matrix products run in plain fp32, without Tensor Cores.",
         evidence=f"{format_duration(time)} per step "
         f"({facts.share_text(time)}) in {sum(k.n for k in kernels) // facts.n_steps} "
         f"kernels such as {short_kernel_name(kernels[0].name, 60)}. {basis}",
         advice=_advice(kernels),
         page="kernels",
-        at_stake_ns=stake,
-        at_most=True,
+        prediction=prediction,
         draws_on="products",
         items=kernel_items(kernel.name for kernel in kernels),
         filters=kind_filter(kernel.category for kernel in kernels),

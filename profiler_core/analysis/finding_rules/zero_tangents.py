@@ -4,7 +4,6 @@ import re
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration
 
 _FILL = re.compile(r"FillFunctor|fused_(?:zeros|full|zero|new_zeros)(?:_like)?_\d+$|^Memset")
@@ -21,16 +20,18 @@ def zero_tangents(facts: Facts) -> Finding | None:
     if time < _LEAST * facts.step_ns:
         return None
     n = sum(group.per_step(group.candidate.n_kernels, 1) for group in groups)
+    fills = facts.named(kernel.name for group in groups for kernel in group.candidate.kernels)
+    change = facts.faster("no_fills", fills, (0.8 * time, time, time), with_launches=True)
     return Finding(
         key="zero_tangents",
-        change=Change("no_fills"),
+        change=change,
         title="Zeros are filled in for gradients of outputs that nobody uses.",
         evidence=f"{n:.0f} fills in the backward, which the baseline does without: "
         f"{format_duration(time)} per step, and the compiled backward computes with them.",
         advice="Return only what the loss uses from the compiled part, or detach the rest "
         "(hidden states, caches, attention weights: use_cache=False).",
         page="fusion",
-        at_stake_ns=time,
+        prediction=facts.gain(change, time),
         items=facts.group_items(numbers),
         filters=(("change", "time lost"),),
     )

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.finding_overlaps import overlaps
 from profiler_core.analysis.findings import GRAVE, Finding
-from profiler_core.analysis.wording.findings import advice_text, overlap_text, stake_text
+from profiler_core.analysis.wording.findings import (
+    advice_text,
+    evidence_text,
+    interval_text,
+    overlap_text,
+    stake_text,
+)
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,7 @@ class FindingRow:
     page: str  # where it shows
     is_grave: bool  # wrong results, or a loss against the baseline
     overlaps: str = ""  # with which other findings its stake does not add up
+    interval: str = ""  # of the amount: "81 to 243 µs"; empty for a bound
 
 
 def finding_rows(findings: Iterable[Finding] | None) -> tuple[FindingRow, ...]:
@@ -29,12 +36,13 @@ def finding_rows(findings: Iterable[Finding] | None) -> tuple[FindingRow, ...]:
     return tuple(
         FindingRow(
             finding.title,
-            finding.evidence,
+            evidence_text(finding),
             advice_text(finding),
             *stake_text(finding),
             finding.page,
             finding.weight in GRAVE,
             overlap_text([listed_findings[place] for place in others]),
+            interval_text(finding.prediction),
         )
         for finding, others in zip(listed_findings, shared, strict=True)
     )

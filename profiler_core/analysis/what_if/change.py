@@ -39,13 +39,15 @@ class Change:
     """One lever, and what it changes in the replay of a step.
 
     kernels: names of kernels that get faster; () where the change is not about kernels.
-    stays: what part of their time stays (expected, least, most); 0 ≤ least ≤ expected ≤ most.
+    saves: what part of their time goes (at least, as expected, at most); below 0 where it grows.
+    with_launches: the host's work to launch them goes in the same proportion.
     compile_ids: of the compiled calls that it is about; () for all of them.
     rank: of a job, the rank that it is about.
     """
 
     lever: Lever
     kernels: tuple[str, ...] = ()
-    stays: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    saves: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    with_launches: bool = False
     compile_ids: tuple[str, ...] = ()
     rank: int | None = None

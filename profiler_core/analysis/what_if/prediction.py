@@ -8,6 +8,7 @@ from profiler_core.analysis.step_time import Clock
 Basis = Literal[
     "simulated",  # host and device replayed as two queues under the change
     "measured_by_sibling",  # another run of the same comparison has the change already
+    "measured",  # what the trace itself shows to be lost, such as waiting for another rank
     "bound",  # only an upper bound can be known; `reason` says why
 ]
 
@@ -26,6 +27,11 @@ class Prediction:
     basis: Basis
     clock: Clock
     reason: str = ""  # one sentence: why it is only a bound, or which run measured it
+
+    @classmethod
+    def at_most(cls, most_ns: float, clock: Clock, reason: str) -> "Prediction":
+        """An upper bound, with the reason in one sentence why nothing better can be known."""
+        return cls(0.5 * most_ns, 0.0, most_ns, "bound", clock, reason)
 
     @property
     def is_bound(self) -> bool:

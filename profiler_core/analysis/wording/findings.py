@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from profiler_core.analysis.finding_overlaps import together
 from profiler_core.analysis.finding_rules.facts import Finding
-from profiler_core.units import format_duration
+from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.units import format_duration, format_durations
 
 _MOST_NAMED = 2
 
 
 def stake_text(finding: Finding) -> tuple[str, str]:
     """(amount, of what): ("≤ 800 µs", "per step"); an en dash where there is no number."""
-    if finding.at_stake_ns is not None:
-        bound = "≤ " if finding.is_bound else ""
-        return bound + format_duration(finding.at_stake_ns), "per step"
+    if finding.prediction is not None:
+        return amount_text(finding.prediction), "per step"
     if finding.one_off_ns is not None:
         return format_duration(finding.one_off_ns), "once"
     return "–", "to know" if finding.weight == "note" else ""
@@ -37,11 +37,45 @@ def together_text(findings: Sequence[Finding]) -> str:
     return f"Together {bound}{format_duration(ns)} per step: what overlaps counts once."
 
 
+def amount_text(prediction: Prediction) -> str:
+    """What is expected, or the bound: "175 µs", "≤ 800 µs"."""
+    if prediction.is_bound:
+        return f"≤ {format_duration(prediction.high_ns)}"
+    return format_duration(prediction.expected_ns)
+
+
+def interval_text(prediction: Prediction | None) -> str:
+    """From the least to the most that may be saved: "81 to 243 µs"; "" for a bound or no number."""
+    if prediction is None or prediction.is_bound:
+        return ""
+    return format_durations(prediction.low_ns, prediction.high_ns)
+
+
+def basis_text(prediction: Prediction | None) -> str:
+    """What the number rests on, in a sentence; "" where there is none."""
+    if prediction is None:
+        return ""
+    if prediction.is_bound:
+        return f"At most {format_duration(prediction.high_ns)}: {prediction.reason}."
+    if prediction.low_ns == prediction.high_ns == 0:
+        return "It costs nothing here."
+    interval = f"{amount_text(prediction)} ({interval_text(prediction)})"
+    if prediction.basis == "measured_by_sibling":
+        return f"Measured: {prediction.reason} beside this run saves {interval}."
+    if prediction.basis == "measured":
+        return f"From {interval_text(prediction)}."
+    return f"A replay with this change saves {interval}."
+
+
+def evidence_text(finding: Finding) -> str:
+    """What was measured, and what the number beside it rests on."""
+    return " ".join(text for text in (finding.evidence, basis_text(finding.prediction)) if text)
+
+
 def advice_text(finding: Finding) -> str:
     """What to try, and what else would win of the same time."""
     sentences = [finding.advice]
     for other in finding.alternatives:
-        bound = other.at_stake_ns
-        amount = "" if bound is None else f" (≤ {format_duration(bound)})"
+        amount = "" if other.prediction is None else f" ({amount_text(other.prediction)})"
         sentences.append(f"Of the same time and not on top{amount}: {other.advice}")
     return " ".join(sentences)

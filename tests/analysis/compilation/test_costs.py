@@ -194,8 +194,8 @@ def test_a_skip_is_worth_the_launches_inside_its_calls():
     skip = CudaGraphEvent(kind="skip", reason="mutated inputs", compile_ids=("0/0",))
     (stake,) = cudagraph_coverage(steps_of(6), (skip,), None).stakes
     assert stake.cause.key == "mutated_inputs"
-    # From the first operator to the end of the call: 150 µs, of which the launch (50) stays.
-    assert stake.at_stake_ns == pytest.approx(100 * US, rel=0.01)
+    # From the first operator to the end of the call 150 µs, the launch included; a replay costs 32.
+    assert stake.at_stake_ns == pytest.approx(118 * US, rel=0.01)
 
 
 # Unprofiled µs a step that the breaks cost on H200s: run, cost. `w…`: made with our own `capture`
@@ -212,8 +212,11 @@ def _check_measured(folder, cost_us):
     run = open_run(folder)
     found = graph_break_cost(read_kineto(run.trace), step_time_ns(run.record.measurement))
     assert abs(found.cost_ns / 1e3 - cost_us) <= max(40, 0.4 * cost_us)
-    assert found.range_ns[1] <= 1.5 * found.cost_ns + 1
-    assert found.range_ns[0] >= 0.5 * found.cost_ns - 1
+    # No tighter than two processes differ by: the truth lies in it, but for one whose breakless run
+    # was the faster process (docs/graph_break_cost.md), and for noise where nothing is predicted.
+    if found.cost_ns and folder.name != "d256_b1":
+        assert found.range_ns[0] <= cost_us * US <= found.range_ns[1]
+    assert found.range_ns[0] <= found.cost_ns <= found.range_ns[1]
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def test_the_finding_names_the_late_rank_its_time_and_its_cause():
     assert late.title == "The other ranks wait for rank 1."
     assert re.search(r"8\.0\d ms more work, most of it other", late.evidence)
     assert late.advice.startswith("Give rank 1 as much as the others")
-    assert not late.at_most
+    assert late.prediction.basis == "measured"
     sleep, _ = findings_of(JOBS / "ddp-sleep")
     assert "longer idle, most of it other Python or C++" in sleep["late_rank"].evidence
     assert "what slows its host" in sleep["late_rank"].advice

@@ -104,7 +104,7 @@ def test_transfers_in_line_with_the_work_are_a_finding(delay):
     path = critical(JOBS / f"tp-{delay}" / "default")
     holding_ns = sum(row.holding_up_ns for row in path.exchanges)
     assert holding_ns - 1 <= finding.at_stake_ns <= path.exposed_transfer_ns + 1
-    assert finding.at_most
+    assert finding.is_bound
     assert "no waiting is in it" in finding.evidence
     assert "Most are all-reduces (36 per step)" in finding.evidence
     assert "_micro_pipeline_tp" in finding.advice

@@ -1,0 +1,98 @@
+"""What changes save per step, together on one clock: host and device replayed under them.
+
+A lever on the device gains nothing where the host is the limit, and the other way round; several
+changes are replayed together, because what they save does not add up. docs/what_if.md has the
+model, and what it said against what was measured.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+from profiler_core.analysis.step_time import Clock
+from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.effects import EFFECTS, changed
+from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.what_if.scene import Scene, scene_of
+from profiler_core.model.trace import Trace
+
+# By what part of a step two processes of one workload differ where the host is the limit, and
+# where the device is: what was measured is another process than what was predicted from.
+HOST_SPREAD = 0.07
+DEVICE_SPREAD = 0.01
+# The device is busy for this part of the step: it hides what the host does.
+DEVICE_BOUND = 0.97
+
+
+class WhatIf:
+    """One run, ready to be replayed under changes.
+
+    Args:
+        trace: of the run.
+        unprofiled_step_ns: its step time without the profiler; None: the profiled clock.
+    """
+
+    def __init__(self, trace: Trace, unprofiled_step_ns: float | None) -> None:
+        self._trace = trace
+        self._unprofiled_step_ns = unprofiled_step_ns
+
+    @cached_property
+    def scene(self) -> Scene | None:
+        """What ran; None without steps."""
+        return scene_of(self._trace, self._unprofiled_step_ns)
+
+    @property
+    def clock(self) -> Clock:
+        """Of every prediction."""
+        return "profiled" if self._unprofiled_step_ns is None else "unprofiled"
+
+    def saved(self, *changes: Change) -> Prediction | None:
+        """What all of these changes together save; None where the trace has no steps."""
+        scene = self.scene
+        if scene is None:
+            return None
+        least, expected, most = sorted(
+            scene.step_ns * (1 - self._left(scene, changes, case)) for case in range(3)
+        )
+        if max(-least, most) < 1:  # ns: rounding
+            return Prediction(0.0, 0.0, 0.0, "simulated", self.clock)
+        spread = scene.step_ns * (HOST_SPREAD if self.is_host_bound else DEVICE_SPREAD)
+        return Prediction(
+            expected_ns=expected,
+            # What two processes differ by makes no loss of a change that has none.
+            low_ns=max(
+                expected - math.hypot(expected - least, spread), least if least < -1 else 0.0
+            ),
+            high_ns=min(expected + math.hypot(most - expected, spread), scene.step_ns),
+            basis="simulated",
+            clock=self.clock,
+        )
+
+    def expected_ns(self, *changes: Change) -> float | None:
+        """What they are expected to save together; None where the trace has no steps."""
+        scene = self.scene
+        return None if scene is None else scene.step_ns * (1 - self._left(scene, changes, 1))
+
+    def shows(self, change: Change) -> bool:
+        """Does the trace show launches of the kernels that the change is about, if it is of any?"""
+        if change.lever in EFFECTS and not change.kernels:
+            return True
+        return self.scene is not None and bool(self.scene.time_in(change.kernels).any())
+
+    @cached_property
+    def is_host_bound(self) -> bool:
+        """Does the step wait for its host?"""
+        scene = self.scene
+        return (
+            scene is not None
+            and scene.event_ns is not None
+            and scene.two.device_per_step_ns < DEVICE_BOUND * scene.step_ns
+        )
+
+    def _left(self, scene: Scene, changes: Sequence[Change], case: int) -> float:
+        """The part of a step that is left: the replay's own error cancels out in the ratio."""
+        load = scene.load(case)
+        before = scene.step_of(load)
+        for change in changes:
+            load = changed(load, change, scene, case)
+        return scene.step_of(load) / before if before else 1.0
