@@ -113,7 +113,7 @@ def _name(part: Part, palette: Palette, frame: Frame, y: float) -> Label:
     room = frame.characters - len(times) - 3
     words = [Words(times, is_bold=True)]
     if room >= min(_LEAST_ROOM, len(part.title)):
-        title = clipped(part.title, room)
+        title = part.title if len(part.title) <= room else clipped(part.brief, room)
         words.insert(0, Words(f"{title}   "))
         if part.source and len(title) + len(part.source) + 3 <= room:
             words.append(Words(f"   {part.source}", colour=palette.muted))
@@ -125,7 +125,7 @@ def _name_alone(part: Part, palette: Palette, frame: Frame, sums: tuple[float, f
     side = 0 if part.heights[0] else 1
     why = _ALONE.get(part.kind, "")
     room = frame.characters // 2 - len(why) - 2
-    title = f"{clipped(part.title, room)}, " if room >= _LEAST_ROOM else ""
+    title = f"{clipped(part.brief, room)}, " if room >= _LEAST_ROOM else ""
     return Label(
         frame.ribbon[side], sums[side] / 2, ((Words(f"{title}{why}"),),), palette.muted, 12,
         anchor="end" if side else "start", shift_px=((6, -6)[side], 0),

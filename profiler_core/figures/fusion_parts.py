@@ -21,6 +21,7 @@ class Part:
     """One piece of the picture."""
 
     title: str
+    brief: str  # the same where there is little room
     kind: Kind
     sides: tuple[dict[str, float], dict[str, float]]  # category -> ns per step
     number: int | None  # index in the given groups; None: several small ones
@@ -82,6 +83,7 @@ def _alone(group: FoldedGroup, number: int) -> Part:
     first = group.first
     return Part(
         title=group.label,
+        brief=group.title,
         kind=group.kind,
         sides=(group.by_category(0), group.by_category(1)),
         number=number,
@@ -101,9 +103,12 @@ def _joined(small: Sequence[tuple[int, FoldedGroup]], total: float) -> Part:
             for category, ns in group.by_category(side).items():
                 sides[side][category] = sides[side].get(category, 0.0) + ns
     share = format_share(sum(map(_size, groups)) / total if total else None)
+    title = (
+        f"and {format_count(sum(len(group.groups) for group in groups))} smaller groups, {share}"
+    )
     return Part(
-        title=f"and {format_count(sum(len(group.groups) for group in groups))} smaller groups, "
-        f"{share}",
+        title=title,
+        brief=title,
         kind=groups[0].kind,
         sides=sides,
         number=None,

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from profiler_core.analysis.ledger.folding import fold, in_program_order
-from profiler_core.figures.fusion_layout import fusion_legend, time_axis
+from profiler_core.figures.fusion_layout import fusion_layout, fusion_legend, time_axis
 from profiler_core.figures.fusion_map import fusion_map
+from profiler_core.figures.fusion_panel import Panel
 from profiler_core.figures.theme import DARK, LIGHT
 from tests.analysis.ledger.pairs import small
 
@@ -89,3 +90,13 @@ def test_legend_names_what_is_there(ledger):
     assert "convolution" in labels
     assert "Triton pointwise" in labels
     assert "optimizer" not in labels
+
+
+def test_little_room_keeps_the_name_and_drops_the_range(ledger):
+    """Two candidates beside each other: "16 conv2d, 41.0 to 76.…" tells nothing."""
+    panels = [Panel("one", fold(ledger.groups)), Panel("two", fold(ledger.groups))]
+    drawing = fusion_layout(panels, "eager", LIGHT, height_px=480, time="GPU time")
+    texts = [" ".join(w.text for line in label.lines for w in line) for label in drawing.labels]
+    (convolution, *_) = [text for text in texts if text.startswith("16 conv2d")]
+    assert "…" not in convolution
+    assert " to " not in convolution
