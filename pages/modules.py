@@ -34,14 +34,14 @@ SPEC = PageSpec(
     asks="explanation",
 )
 
-with page(SPEC):
+with page(SPEC) as first_line:
     choice = choose_runs()
     number = choose_candidate(choice)
     with loading(height_px=640):
         shown = shown_of(choice, number)
     show_cut_traces(choice)
     tree, operators = shown.divided.modules, shown.divided.operators
-    show_answer(shown)
+    show_answer(shown, first_line)
     if not tree.is_known:
         st.html(f"<p class=fs-note>{NO_MODULES}</p>")
     with st.container(horizontal=True, gap="medium"):
