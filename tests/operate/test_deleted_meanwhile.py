@@ -35,7 +35,7 @@ def deleting(monkeypatch, module, name, *, before):
 
 def recorded_while_deleted(source, monkeypatch, name, *, before):
     deleting(monkeypatch, recording, name, before=before)
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInput, match=f"{source} was deleted while|lies in the trash"):
         history.record(source)
 
 

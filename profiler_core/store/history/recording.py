@@ -84,7 +84,15 @@ def record(
     if directory != run_directory:
         marks = file_marks(directory, marks)
     artifact = _uploaded(directory, run_record, marks)
-    run_id = _write(directory, run_record, key, artifact, person, tags, marks, called)
+    try:
+        run_id = _write(directory, run_record, key, artifact, person, tags, marks, called)
+    except NotARun as error:
+        if places.has_run(directory):
+            raise
+        raise BadInput(
+            f"{called} was deleted while it was recorded.",
+            remedy="Put it back: python -m profiler_core runs trash lists it.",
+        ) from error
     go_along(run_id, key)
     return recorded_run(run_id)
 
