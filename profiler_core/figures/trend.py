@@ -114,7 +114,7 @@ def _name_shifts(
     factor: float,
     palette: Palette,
 ) -> None:
-    """Label points with their change where it is larger than the noise."""
+    """Label points with their change where it is larger than the noise, and with the commit."""
     for line in chart.lines:
         for point in line.points:
             moved = abs((point.ratio or 1.0) - 1)
@@ -122,8 +122,13 @@ def _name_shifts(
                 figure.add_annotation(
                     x=positions[point.run.run_id],
                     y=point.value * factor,
-                    yshift=18,
-                    text=format_change(point.ratio),
+                    yshift=26 if point.run.git_commit else 18,
+                    text="<br>".join(
+                        filter(
+                            None,
+                            (format_change(point.ratio), plotly_text(point.run.git_commit[:7])),
+                        )
+                    ),
                     showarrow=False,
                     font={
                         "size": 12,

@@ -1,5 +1,7 @@
 """The figure of a trend shows every run, joined as the analysis says, and hides nothing."""
 
+from dataclasses import replace
+
 import pytest
 
 from profiler_core.analysis.trend import trend
@@ -48,6 +50,13 @@ def test_a_shift_beyond_the_noise_is_written_at_its_point():
     runs = [recorded(n=0), slower(recorded(n=1), 1.07)]
     figure = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="time")
     assert [note.text for note in figure.layout.annotations] == ["+7 %"]
+
+
+def test_the_commit_stands_below_a_shift():
+    after = replace(slower(recorded(n=1), 1.07), git_commit="<b>abcdef0123")
+    figure = trend_figure(chart_of([recorded(n=0), after]), "step_time_ns", LIGHT, order="time")
+    (note,) = figure.layout.annotations
+    assert note.text == "+7 %<br>&lt;b&gt;abcd"
 
 
 def test_the_chosen_point_has_a_ring():

@@ -27,7 +27,9 @@ def offer_remeasuring(review: Review, finding: ReviewFinding, task: FindingTask 
         later = _later_runs(before_id)
         if before_id is None or not later:
             st.html(f"<p class=fs-note>{_why_none(before_id)}</p>")
-            page_link("capture", "Capture it again")
+            with st.container(horizontal=True, gap="medium"):
+                page_link("capture", "Capture it again")
+                page_link("experiments", "Try settings of the compiler")
             return
         by_id = {run.run_id: run for run in later}
         run_id = st.selectbox(
