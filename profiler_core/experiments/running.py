@@ -163,7 +163,9 @@ class Runner:
         variants = (VariantSpec(), *((reference,) if reference is not None else ()), *new)
         title = f"{self.spec.title}, experiment {len(self.experiment.batches) + 1}"
         spec = replace(self.spec, variants=variants, name=title)
-        kept = frozenset(v.label for v in spec.variants[: len(variants) - len(new)])
+        # What nothing leads yet is measured whole: its trace says what is worth trying.
+        n_kept = len(variants) if reference is None else len(variants) - len(new)
+        kept = frozenset(v.label for v in spec.variants[:n_kept])
         finished = self.capture(
             spec,
             self.out,

@@ -124,3 +124,25 @@ def test_levers_and_starts_that_make_no_sense_are_refused():
         asked(levers=("speed",))
     with pytest.raises(BadInput, match="cannot start from 'eager'"):
         asked(start="eager")
+
+
+def test_the_setting_that_it_starts_from_is_measured_whole_however_slow(machine, tmp_path):
+    judged = []
+    capture = machine.capture
+
+    def watched(spec, out, *, selection, **more):
+        labels = [variant.label for variant in spec.variants]
+        rounds = [{"index": i, "order": 0, "n_steps": 1} for i in range(5)]
+        times = {label: 10**6 * (1 + 9 * (label != "eager")) for label in labels}
+        recorded = {
+            label: {"rounds": [{**entry, "wall_ns": times[label]} for entry in rounds]}
+            for label in labels
+        }
+        judged.append(selection.judge(recorded, 5))
+        return capture(spec, out, selection=selection, **more)
+
+    machine.capture = watched
+    experiment = asked()
+    runner(machine, experiment, tmp_path, spec_of(experiment)).run()
+    assert judged[0] == frozenset()
+    assert judged[1]
