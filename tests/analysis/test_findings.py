@@ -34,11 +34,11 @@ from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.tried import Tried
 from profiler_core.analysis.wording.findings import advice_text, evidence_text
 from profiler_core.ingest.compile_log.reader import read_compile_log
-from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.torch_logs.other import parse_cudagraph
 from profiler_core.model.run import Numerics
+from tests.analysis.ledger.judge.pairs import inductor_log
 from tests.larger import LARGER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +59,7 @@ def read(name: str):
 
 def ledger_side(name: str) -> LedgerSide:
     run, trace, _ = read(name)
-    return LedgerSide(trace, read_inductor(run.torch_trace) if run.torch_trace else None)
+    return LedgerSide(trace, inductor_log(tuple(run.torch_trace)) if run.torch_trace else None)
 
 
 @cache

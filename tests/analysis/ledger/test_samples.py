@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
-from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
+from tests.analysis.ledger.judge.pairs import inductor_log
 from tests.analysis.ledger.test_ledger import assert_adds_up
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
@@ -23,7 +23,7 @@ PAIRS = sorted(
 @cache
 def side(name: str, logs: bool) -> LedgerSide:
     run = open_run(SAMPLES / name)
-    log = read_inductor(run.torch_trace) if logs and run.torch_trace else None
+    log = inductor_log(tuple(run.torch_trace)) if logs and run.torch_trace else None
     return LedgerSide(open_trace(run.trace), log)
 
 

@@ -12,6 +12,7 @@ from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusio
 from profiler_core.analysis.work import device_work
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.open import open_trace
+from profiler_core.model.inductor import InductorLog
 from tests.analysis.ledger.judge.code import Module
 from tests.analysis.ledger.judge.log import read_log
 from tests.analysis.ledger.judge.programs import read_program
@@ -102,8 +103,14 @@ def judged(
 
 def ledger_side(run: Path, logs: bool) -> LedgerSide:
     paths = _logs(run) if logs else []
-    log = read_inductor(paths) if paths else None
+    log = inductor_log(tuple(paths)) if paths else None
     return LedgerSide(open_trace(run / "trace.json.gz"), log if log and log.graphs else None)
+
+
+@cache
+def inductor_log(paths: tuple[Path, ...]) -> InductorLog:
+    """The product's reading of structured logs: frozen, and asked for by many tests."""
+    return read_inductor(paths)
 
 
 @cache  # a quarter of a second per run, which is judged with logs and without, and by rules
