@@ -203,7 +203,7 @@ def test_the_kernels_page_searches_and_counts(home):
     checked(app.text_input(key="q").set_value("GEMM").run())
     found = app.dataframe[0].value
     assert 0 < len(found) < everything
-    assert all("gemm" in name.lower() for name in found["name"])
+    assert all("gemm" in name.lower() for name in found["whole"])
     checked(app.text_input(key="q").set_value("no such kernel").run())
     assert len(app.dataframe[0].value) == 0
 
