@@ -38,7 +38,7 @@ def engine_opaque(facts: Facts) -> Finding | None:
     return Finding(
         key="engine_opaque",
         title=f"What {names} does inside is not in the trace.",
-        evidence=f"{n:.0f} call{'s' if round(n) != 1 else ''} of it a step, "
+        evidence=f"{n:.0f} call{'s' if round(n) != 1 else ''} of it per step, "
         f"{format_share(time / device)} of the profiled work, {format_duration(time)} per step. "
         "Step time, numerics, graph breaks and what was replaced are measured; which operator "
         "takes which time, how it was fused and the bytes it moves are not.",
