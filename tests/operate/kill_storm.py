@@ -265,7 +265,7 @@ def faults_of(told: Told) -> tuple[list[str], int, int]:
     """What is not as it was told; how many uploads are listed, and how many were given up."""
     from profiler_core.ingest.open import open_trace
     from profiler_core.store import catalogue, incoming
-    from profiler_core.store.history.trash import trash_contents
+    from profiler_core.store.history.trash_list import trash_contents
 
     faults: list[str] = []
     listed: Counter[str] = Counter()
