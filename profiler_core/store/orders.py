@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core.home import home_directory
-from profiler_core.store.listing import changed_ns
 from profiler_core.store.private_file import write_private
 
 _MOST = 256
@@ -59,9 +58,17 @@ def kept_order(key: str) -> Order | None:
 
 
 def _forget_old() -> None:
-    kept = sorted(_folder().iterdir(), key=changed_ns, reverse=True)
+    kept = sorted(_folder().iterdir(), key=_asked_ns, reverse=True)
     for path in kept[_MOST:]:
         path.unlink(missing_ok=True)
+
+
+def _asked_ns(path: Path) -> int:
+    """When it was asked for last; what `listing.changed_ns` says too is when it was copied."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:  # another process forgot it
+        return 0
 
 
 def _folder() -> Path:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from profiler_core.page_specs import page_specs
-from profiler_core.ui import script_hints
+from profiler_core.ui import ahead, script_hints
 from profiler_core.ui.script_hints import HINTS
 
 STATIC = Path(streamlit.__file__).parent / "static"
@@ -71,7 +71,8 @@ def test_what_is_no_document_names_none():
 
 
 def test_the_script_lies_below_the_base_path(monkeypatch):
-    monkeypatch.setattr(script_hints, "base_path", lambda: "/team")
+    for module in (script_hints, ahead):
+        monkeypatch.setattr(module, "base_path", lambda: "/team")
     assert str(links("/team/ranks")).startswith("</team/static/js/")
 
 
@@ -89,5 +90,6 @@ def test_a_streamlit_that_names_them_otherwise_costs_only_the_hint(monkeypatch, 
 def test_pages_that_draw_say_so():
     """Timeline and fusion map are drawn without Plotly; others draw on request or not at all."""
     assert {spec.name for spec in page_specs() if spec.draws_figures} == {
-        "compilation", "memory", "overview", "ranks", "sweep", "telemetry",
+        "compilation", "experiments", "memory", "modules", "overview", "ranks", "sweep",
+        "telemetry",
     }  # fmt: skip
