@@ -59,8 +59,7 @@ def back_up(vault: Vault, choice: Choice) -> Manifest:
         files=(rows, *making.files(), *settings),
         left_out=tuple(making.left_out),
     )
-    vault.finish(manifest)
-    return manifest
+    return vault.finish(manifest)
 
 
 @dataclass

@@ -41,8 +41,8 @@ class Vault(Protocol):
     def keep(self, path: str, blocks: Iterable[bytes], mtime_ns: int) -> BackupFile:
         """Store a file; its blocks may be read only once."""
 
-    def finish(self, manifest: Manifest) -> None:
-        """From now on the backup is there."""
+    def finish(self, manifest: Manifest) -> Manifest:
+        """From now on the backup is there; its manifest with what was new in it."""
 
     def last(self) -> Manifest | None:
         """The backup before, of which unchanged files need not be read again."""
@@ -96,7 +96,7 @@ class FolderVault:
             aside.unlink(missing_ok=True)
         return file
 
-    def finish(self, manifest: Manifest) -> None:
+    def finish(self, manifest: Manifest) -> Manifest:
         """From now on the backup is there."""
         manifest = msgspec.structs.replace(manifest, n_new_bytes=self.n_new_bytes)
         aside = self._folder / "backups" / f".new-{os.getpid()}"
@@ -106,6 +106,7 @@ class FolderVault:
         name = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S.%fZ")
         aside.replace(self._folder / "backups" / f"{name}.json")
         _sync(self._folder / "backups")
+        return manifest
 
     def last(self) -> Manifest | None:
         """The newest backup here; None: none can be read."""
@@ -146,13 +147,14 @@ class ZipVault:
         self._n_bytes += n_bytes
         return BackupFile(path, n_bytes, sha256, mtime_ns)
 
-    def finish(self, manifest: Manifest) -> None:
+    def finish(self, manifest: Manifest) -> Manifest:
         """Write the manifest, and everything to the disk."""
         manifest = msgspec.structs.replace(manifest, n_new_bytes=self._n_bytes)
         self._zip.writestr(_MANIFEST, msgspec.json.encode(manifest), zipfile.ZIP_DEFLATED)
         self._zip.close()
         self._handle.flush()
         os.fsync(self._handle.fileno())
+        return manifest
 
     def last(self) -> Manifest | None:
         """None: there is no backup before."""

@@ -113,15 +113,14 @@ def test_a_second_backup_adds_only_what_is_new(home, tmp_path):
     a_library(home)
     back_up(FolderVault(tmp_path / "kept"), Choice())
     history.record(redated_copy(home, "c9"))
-    vault = FolderVault(tmp_path / "kept")
-    back_up(vault, Choice())
+    made = back_up(FolderVault(tmp_path / "kept"), Choice())
     names = backups_in(tmp_path / "kept")
     assert len(names) == 2
     first, second = (check(source_of(tmp_path / "kept", name)) for name in names)
     assert second.n_runs == first.n_runs + 1
     rows = second.files[0]
     new_run = (home / "runs" / "c9" / "default" / "run.json").stat().st_size
-    assert second.n_new_bytes == rows.n_bytes + new_run
+    assert second.n_new_bytes == made.n_new_bytes == rows.n_bytes + new_run
 
 
 @ON_SQLITE
