@@ -53,7 +53,7 @@ def own_server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> 
         yield server
 
 
-def test_a_finding_is_tried_watched_cancelled_and_resumed_without_measuring_anew(
+def test_a_finding_is_tried_cancelled_resumed_and_its_gain_stands_beside_the_prediction(
     page: Page, own_server: Server
 ) -> None:
     page.goto(own_server.link(baseline="run/breaky/eager", candidate="run/breaky/default"))
@@ -77,8 +77,11 @@ def test_a_finding_is_tried_watched_cancelled_and_resumed_without_measuring_anew
     expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=TRIED_TIMEOUT_MS)
 
     page.get_by_role("button", name="Resume").click()
-    expect(table).to_contain_text("capture_scalar_outputs=true", timeout=TRIED_TIMEOUT_MS)
+    expect(state).to_have_text("finished", timeout=TRIED_TIMEOUT_MS)
     expect(table.locator("tbody tr").first).to_contain_text(cells["Step"])
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=TRIED_TIMEOUT_MS)
+    heads = table.locator("thead th").all_inner_texts()
+    tried = table.locator("tbody tr").filter(has_text="capture_scalar_outputs=true").first
+    cells = dict(zip(heads, tried.locator("td, th").all_inner_texts(), strict=True))
+    assert re.search(r"\d (ns|µs|ms)", cells["Predicted"]), cells
+    assert re.search(r"[+−]\d", cells["Realised"]), cells
     expect(page.get_by_role("heading", name="Take this")).to_be_visible()
