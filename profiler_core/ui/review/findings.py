@@ -33,7 +33,9 @@ def _finding(review: Review, finding: ReviewFinding, query: Query) -> None:
     key = f"{finding.position}_{finding.key}"
     with st.container(key=f"fs_rv_finding_{key}", gap="xsmall"):
         st.html(
-            render("page/findings.html", findings=[(row, href_from_start(finding.page, query))])
+            render(
+                "page/findings.html", findings=[(row, None, href_from_start(finding.page, query))]
+            )
         )
         with st.container(key=f"fs_rv_told_{key}", gap="xsmall"):
             show_task(review, finding)
