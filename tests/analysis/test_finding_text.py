@@ -8,6 +8,8 @@ from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.wording.findings import (
     advice_text,
+    amount_text,
+    basis_text,
     evidence_text,
     interval_text,
     stake_text,
@@ -60,3 +62,11 @@ def test_alternatives_come_with_their_amounts():
     other = Finding("other", "", "", "Try it.", "kernels", prediction=BOUND)
     finding = Finding("key", "", "", "Do.", "kernels", alternatives=(other,))
     assert advice_text(finding) == "Do. Of the same time and not on top (≤ 800 µs): Try it."
+
+
+def test_a_change_that_is_expected_to_lose_is_no_gain():
+    prediction = Prediction(-151_000.0, -755_000.0, 153_000.0, "simulated", "unprofiled")
+    assert amount_text(prediction) == "no gain"
+    text = basis_text(prediction)
+    assert "151 µs longer" in text
+    assert "−755 to 153 µs" in text

@@ -38,9 +38,11 @@ def together_text(findings: Sequence[Finding]) -> str:
 
 
 def amount_text(prediction: Prediction) -> str:
-    """What is expected, or the bound: "175 µs", "≤ 800 µs"."""
+    """What is expected, or the bound: "175 µs", "≤ 800 µs", "no gain"."""
     if prediction.is_bound:
         return f"≤ {format_duration(prediction.high_ns)}"
+    if prediction.expected_ns < 0:
+        return "no gain"
     return format_duration(prediction.expected_ns)
 
 
@@ -64,6 +66,12 @@ def basis_text(prediction: Prediction | None) -> str:
         return f"Measured: {prediction.reason} beside this run saves {interval}."
     if prediction.basis == "measured":
         return f"From {interval_text(prediction)}."
+    if prediction.expected_ns < 0:
+        longer = format_duration(-prediction.expected_ns)
+        return (
+            f"A replay with this change makes the step {longer} longer "
+            f"(saves {interval_text(prediction)}): something else is the limit here."
+        )
     return f"A replay with this change saves {interval}."
 
 
