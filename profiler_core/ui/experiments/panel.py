@@ -45,8 +45,8 @@ def experiment_panel(experiment_id: str) -> None:
     def follow() -> None:
         let_in()  # it refreshes itself, without the page around it
         now = job_of(experiment_id)
-        if is_live and not (now is not None and now.is_live):
-            st.rerun()  # stops the refreshing
+        if is_live != (now is not None and now.is_live):
+            st.rerun()  # it ended, or was resumed: stops or begins the refreshing
         _draw(read_experiment(home.runs_directory(), experiment_id), now)
 
     st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
