@@ -124,6 +124,6 @@ def test_one_run_alone_is_told_too(captured):
 def test_a_busy_host_is_not_sent_to_a_mode_that_was_slower(captured, step_ns, advised):
     host = HostUse(99.0, 98.0, 3.0, 1, 40, 1, 16, 60)
     waiting = telemetry(captured, "default", host, utilization_gpu_pct=35.0)
-    tried = (Tried("reduce-overhead", "reduce-overhead", step_ns),)
+    tried = (Tried("reduce-overhead", "reduce-overhead", step_ns, (0.0, 0.0, 0.0)),)
     advice = found_in(captured, waiting, tried=tried)["host_thread_busy"].advice
     assert ("reduce-overhead" in advice) == advised
