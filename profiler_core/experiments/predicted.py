@@ -10,8 +10,16 @@ from profiler_core.model.experiment import Gain
 
 
 def levers_for(finding: Finding) -> tuple[str, ...]:
-    """The levers that a finding and its alternatives call for; () where only other code helps."""
-    calls = [lever for entry in _all([finding]) for lever, _ in CALLS.get(what_it_asks(entry), ())]
+    """The levers that a finding and its alternatives call for, without those expected to lose.
+
+    () where only other code helps.
+    """
+    calls = [
+        lever
+        for entry in _all([finding])
+        if entry.prediction is None or not entry.prediction.is_loss
+        for lever, _ in CALLS.get(what_it_asks(entry), ())
+    ]
     return tuple(dict.fromkeys(calls))
 
 

@@ -13,6 +13,7 @@ from profiler_core.analysis.wording.findings import (
     evidence_text,
     interval_text,
     stake_text,
+    together_text,
 )
 
 SIMULATED = Prediction(800_000.0, 600_000.0, 1_100_000.0, "simulated", "unprofiled")
@@ -64,9 +65,26 @@ def test_alternatives_come_with_their_amounts():
     assert advice_text(finding) == "Do. Of the same time and not on top (≤ 800 µs): Try it."
 
 
+LOSS = Prediction(-151_000.0, -755_000.0, 153_000.0, "simulated", "unprofiled")
+
+
+def test_what_would_lose_is_advised_against():
+    losing = Finding("key", "", "", "Pad it.", "kernels", prediction=LOSS)
+    assert advice_text(losing) == "This would not pay here: “Pad it.”"
+    gaining = Finding("other", "", "", "Do.", "kernels", prediction=BOUND, alternatives=(losing,))
+    assert advice_text(gaining) == "Do. This would not pay here: “Pad it.”"
+
+
+def test_what_would_lose_promises_nothing_together():
+    losing = Finding("key", "", "", "", "kernels", prediction=LOSS)
+    gaining = Finding("other", "", "", "", "memory", prediction=SIMULATED)
+    assert together_text([gaining, losing]) == ""
+    further = replace(gaining, key="further")
+    assert together_text([gaining, losing, further]).startswith("Together 1.60 ms per step")
+
+
 def test_a_change_that_is_expected_to_lose_is_no_gain():
-    prediction = Prediction(-151_000.0, -755_000.0, 153_000.0, "simulated", "unprofiled")
-    assert amount_text(prediction) == "no gain"
-    text = basis_text(prediction)
+    assert amount_text(LOSS) == "no gain"
+    text = basis_text(LOSS)
     assert "151 µs longer" in text
     assert "−755 to 153 µs" in text

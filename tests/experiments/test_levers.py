@@ -106,6 +106,14 @@ def test_a_finding_names_its_levers_and_those_of_its_alternatives():
     assert levers_for(finding("synchronisations", "no_syncs", 1.0)) == ()
 
 
+def test_a_finding_that_would_lose_calls_for_no_lever():
+    loss = Prediction(-300.0, -350.0, 200.0, "simulated", "unprofiled")
+    losing = finding("tf32_off", "tf32", 2.0, prediction=loss)
+    assert levers_for(losing) == ()
+    graphs = finding("launch_bound", "graph_replay", 1.0, alternatives=(losing,))
+    assert levers_for(graphs) == ("mode", "combo_kernels")
+
+
 @pytest.mark.parametrize(
     ("variant", "lines"),
     [

@@ -37,3 +37,8 @@ class Prediction:
     def is_bound(self) -> bool:
         """Is only an upper bound known?"""
         return self.basis == "bound"
+
+    @property
+    def is_loss(self) -> bool:
+        """Is the step expected to get slower?"""
+        return not self.is_bound and self.expected_ns < 0

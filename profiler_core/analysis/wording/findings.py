@@ -29,8 +29,8 @@ def overlap_text(others: Sequence[Finding]) -> str:
 
 
 def together_text(findings: Sequence[Finding]) -> str:
-    """What the findings promise together; "" where fewer than two have a number."""
-    if sum(finding.at_stake_ns is not None for finding in findings) < 2:
+    """What the findings promise together; "" where fewer than two promise anything."""
+    if sum((finding.at_stake_ns or 0.0) > 0 for finding in findings) < 2:
         return ""
     ns, is_bound = together(findings)
     bound = "at most " if is_bound else ""
@@ -41,7 +41,7 @@ def amount_text(prediction: Prediction) -> str:
     """What is expected, or the bound: "175 µs", "≤ 800 µs", "no gain"."""
     if prediction.is_bound:
         return f"≤ {format_duration(prediction.high_ns)}"
-    if prediction.expected_ns < 0:
+    if prediction.is_loss:
         return "no gain"
     return format_duration(prediction.expected_ns)
 
@@ -66,7 +66,7 @@ def basis_text(prediction: Prediction | None) -> str:
         return f"Measured: {prediction.reason} beside this run saves {interval}."
     if prediction.basis == "measured":
         return f"From {interval_text(prediction)}."
-    if prediction.expected_ns < 0:
+    if prediction.is_loss:
         longer = format_duration(-prediction.expected_ns)
         return (
             f"A replay with this change makes the step {longer} longer "
@@ -81,9 +81,20 @@ def evidence_text(finding: Finding) -> str:
 
 
 def advice_text(finding: Finding) -> str:
-    """What to try, and what else would win of the same time."""
-    sentences = [finding.advice]
+    """What to try, and what else would win of the same time; what would lose is advised against."""
+    sentences = [finding.advice if not _loses(finding) else _advised_against(finding)]
     for other in finding.alternatives:
+        if _loses(other):
+            sentences.append(_advised_against(other))
+            continue
         amount = "" if other.prediction is None else f" ({amount_text(other.prediction)})"
         sentences.append(f"Of the same time and not on top{amount}: {other.advice}")
     return " ".join(sentences)
+
+
+def _loses(finding: Finding) -> bool:
+    return finding.prediction is not None and finding.prediction.is_loss
+
+
+def _advised_against(finding: Finding) -> str:
+    return f"This would not pay here: “{finding.advice}”"

@@ -50,15 +50,7 @@ def _findings(position: int, findings: Sequence[Finding]) -> list[ReviewFinding]
     return [
         ReviewFinding(
             position, finding.key, row.title, row.evidence, row.advice, row.amount, row.unit,
-            finding.page, finding.weight, *_predicted(finding),
+            finding.page, finding.weight, finding.at_stake_ns, finding.is_bound,
         )
         for finding, row in zip(findings, finding_rows(findings), strict=True)
     ]  # fmt: skip
-
-
-def _predicted(finding: Finding) -> tuple[float | None, bool]:
-    """What a step is to gain, ns, and whether that is a bound; as the finding tells it."""
-    prediction = finding.prediction
-    if prediction is None or prediction.is_bound:
-        return finding.at_stake_ns, finding.is_bound
-    return prediction.expected_ns, False
