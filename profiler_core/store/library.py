@@ -29,6 +29,7 @@ from profiler_core.store.records import abridged, full_record, read_record
 Origin = Literal["sample", "capture", "upload", "path", "history"]
 
 _PREFIX: Mapping[str, Origin] = {"sample": "sample", "run": "capture", "upload": "upload"}
+_CAPTURED_HERE = ("run", "sample")
 _LONGEST_NAME_BYTES = 255  # of one folder's name; what is longer, no file system has
 
 
@@ -194,6 +195,18 @@ def own_key(key: str) -> str:
         if path.is_relative_to(root.resolve()):
             return "/".join((prefix, *map(encode_part, path.relative_to(root.resolve()).parts)))
     return key
+
+
+def is_captured_here(key: str) -> bool:
+    """Whether a capture of this library made the run, or it is a sample.
+
+    Not: an upload, an import, an artifact of the history, or a path outside of the library.
+    """
+    prefix, *encoded = own_key(key).split("/")
+    parts = [decode_part(part) for part in encoded]
+    if prefix not in _CAPTURED_HERE or not all(map(_is_folder_name, parts)):
+        return False
+    return not (roots()[prefix].joinpath(*parts) / names.IMPORTED).exists()
 
 
 def roots() -> dict[str, Path]:

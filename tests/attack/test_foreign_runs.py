@@ -11,10 +11,15 @@ from profiler_core.door import experimenting
 from profiler_core.door.asker import Refused
 from profiler_core.experiments.request import new_experiment
 from profiler_core.model.run import RunRecord
+from profiler_core.run_directory import IMPORTED
+from profiler_core.store import history
+from profiler_core.store.backup.selection import Choice, units
 from profiler_core.store.experiments import write_experiment
-from profiler_core.ui.experiments.start import spec_to_try
+from profiler_core.store.library import is_captured_here
+from profiler_core.ui.experiments.start import spec_to_try, start_to_try
 from profiler_core.ui.sign_in.asker import asker
 from tests.attack.conftest import RUNNER, TEAM, Server
+from tests.store.history.samples import redated_copy
 
 LIST = "allow_capture = true\ninterpreters = []\n"
 
@@ -24,7 +29,9 @@ def hostile(tmp_path: Path, workload: str) -> RunRecord:
     return RunRecord(run_id="x", name="x", workload=workload, variant="default", spec=spec)
 
 
-@pytest.mark.parametrize("key", ["upload/20260102-030405-00000000/1", "history/x", "path/tmp/x"])
+@pytest.mark.parametrize(
+    "key", ["upload/20260102-030405-00000000/1", "history/x", "path/tmp/x", "run/../x"]
+)
 def test_an_uploaded_run_does_not_choose_the_code_that_is_tried(
     server: Server, tmp_path: Path, key: str
 ) -> None:
@@ -37,6 +44,22 @@ def test_an_uploaded_run_does_not_choose_the_code_that_is_tried(
     assert (spec.python, spec.directory) == (None, None)
     own = spec_to_try(hostile(tmp_path, f"{code}:build"), ["run/c1/eager", "run/c1/default"])
     assert own is not None and own.directory == str(tmp_path)
+
+
+def test_an_imported_run_does_not_choose_the_code_that_is_tried(home: Path, tmp_path: Path) -> None:
+    """It lies among the captures; that it came from elsewhere is kept, in a backup too."""
+    elsewhere = redated_copy(tmp_path / "elsewhere", "c9")
+    (imported,) = history.receive(elsewhere)[0]
+    (home_of.runs_directory() / "c9" / "eager").mkdir()
+    assert not is_captured_here(imported.key)
+    assert is_captured_here("run/c9/eager")
+    assert spec_to_try(hostile(tmp_path, f"{tmp_path}/model.py:build"), [imported.key]) is None
+    record = hostile(tmp_path, "customcnn")
+    record = msgspec.structs.replace(record, variant="default+cpp.cxx=true")
+    assert start_to_try(record, [imported.key]) == "default"
+    assert start_to_try(record, ["run/c9/eager"]) == "default+cpp.cxx=true"
+    kept = [path.name for unit in units(Choice()) for path in unit.files]
+    assert IMPORTED in kept
 
 
 def test_a_resumed_experiment_keeps_to_the_list_of_interpreters(

@@ -103,6 +103,7 @@ def _files(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(parent, name)
-            is_wanted = name != names.HEARTBEAT and not name.startswith(".")
+            is_hidden = name.startswith(".") and name != names.IMPORTED
+            is_wanted = name != names.HEARTBEAT and not is_hidden
             if is_wanted and path.is_file() and not path.is_symlink():
                 yield path

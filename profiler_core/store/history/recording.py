@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from profiler_core import run_directory as names
 from profiler_core.analysis.run_labels import variant_name
 from profiler_core.errors import BadInput, FusionscopeError, NotARun
 from profiler_core.home import runs_directory
@@ -301,6 +302,7 @@ def _stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
     aside = target.parent / f".{name}.{os.getpid()}"
     try:
         shutil.copytree(resolved, aside, symlinks=False, ignore=shutil.ignore_patterns(".*"))
+        (aside / names.IMPORTED).touch()  # nothing that its run.json names is run by a click
         aside.rename(target)
     except OSError as error:
         if not places.has_run(target):  # else another process was faster

@@ -13,14 +13,13 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.experiments.predicted import levers_for
 from profiler_core.experiments.request import DEFAULT_BUDGET, spec_of_run, start_of_run
 from profiler_core.model.run import RunRecord
-from profiler_core.store.library import own_key
+from profiler_core.store.library import is_captured_here
 from profiler_core.ui.links import go_to
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.asker import asker
 
 PAGE = "experiments"
-_CAPTURED_HERE = ("run", "sample")  # how keys of the library begin
 
 
 def may_try(record: RunRecord, source: Collection[str]) -> bool:
@@ -35,11 +34,19 @@ def spec_to_try(record: RunRecord, source: Collection[str]) -> CaptureSpec | Non
     interpreter and its folder: of such a run a built-in workload alone is taken.
     """
     spec = spec_of_run(record)
-    if spec is None or all(own_key(key).partition("/")[0] in _CAPTURED_HERE for key in source):
+    if spec is None or all(map(is_captured_here, source)):
         return spec
     if spec.workload not in BUILT_IN_WORKLOADS:
         return None
     return CaptureSpec(workload=spec.workload, training=spec.training, batch_size=spec.batch_size)
+
+
+def start_to_try(record: RunRecord, source: Collection[str]) -> str:
+    """The variant that the experiment starts from: the run's own, as far as a click may run it.
+
+    The words of a variant may be any option of Inductor's, and some of these name programs.
+    """
+    return start_of_run(record) if all(map(is_captured_here, source)) else "default"
 
 
 def try_button(
@@ -65,7 +72,7 @@ def try_button(
     wish = Wish(
         DEFAULT_BUDGET,
         levers,
-        start_of_run(record),
+        start_to_try(record, source),
         finding.key if finding is not None else "",
         tuple(source),
     )
