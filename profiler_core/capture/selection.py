@@ -49,7 +49,7 @@ class Selection:
         for run in left_out:
             run.kill()
             run.writer.measurement.setdefault("notes", []).append(
-                f"Timing stopped after {n_turns} rounds: by then it was plainly slower."
+                f"Timing stopped after {n_turns} rounds: by then another was faster."
             )
             run.finish()
         return left_out

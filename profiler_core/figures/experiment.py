@@ -19,7 +19,8 @@ def cost_figure(experiment: Experiment, leader: Leader, palette: Palette) -> go.
     """One mark for each setting that was timed, with where its step time would lie again."""
     figure = new_figure(palette)
     timed = timed_trials(experiment)
-    leads = leader.trial.variant if leader.trial is not None else None
+    wins = None if leader.is_baseline else leader.trial  # where eager wins, no mark stands out
+    leads = None if wins is None else wins.variant
     figure.add_scatter(
         x=[trial.first_call_s for trial in timed],
         y=[(trial.step_ns or 0.0) * _MS for trial in timed],

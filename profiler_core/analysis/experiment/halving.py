@@ -1,4 +1,4 @@
-"""Which settings of a capture are timed no further: what is plainly slower after a few rounds."""
+"""Which settings of a capture are timed no further: what is slower after a few rounds."""
 
 import math
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 1. The setting that it starts from, beside the baseline: its findings say what is worth trying.
 2. One lever at a time on the setting that leads, in this order: what findings predict most for;
    what a setting that was given itself has, left out; the settings that everybody knows; the rest.
-   Several are timed in turns in one capture, where `halving` ends what is plainly slower.
+   Several are timed in turns in one capture, where `halving` ends what is slower.
 3. Levers that won, and do not lead, together and then by themselves. At the end those that may have
    won, but could not be told from noise, all together.
 4. Each lever of the setting that leads, left out: what it is responsible for.

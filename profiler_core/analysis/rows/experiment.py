@@ -7,8 +7,8 @@ from profiler_core.model.experiment import Experiment, Trial
 from profiler_core.units import format_bytes, format_difference, format_duration, format_ratio
 
 HEADS = (
-    "Setting", "Outcome", "Step", "Speed-up", "95 % interval", "Predicted", "Realised",
-    "First call", "Memory", "Answers", "What moved",
+    "Setting", "Outcome", "Step", "Predicted", "Realised", "Speed-up", "First call", "Memory",
+    "Answers", "What moved",
 )  # fmt: skip
 _MOST_MOVED = 3
 
@@ -29,10 +29,11 @@ def _row(trial: Trial, leader: Leader) -> tuple[Cell, ...]:
         Cell(trial.variant, is_code=True),
         Cell(outcome(trial, leader), _tone(trial)),
         Cell(format_duration(trial.step_ns)),
-        Cell("–" if speedup is None else format_ratio(speedup.ratio)),
-        Cell("–" if speedup is None else interval(speedup)),
         Cell(gain_text(predicted[0]) if predicted else "–", note=_said(trial)),
         realised_cell(trial),
+        Cell("–")
+        if speedup is None
+        else Cell(format_ratio(speedup.ratio), below=(interval(speedup),), note="95 % interval"),
         Cell(format_duration(first_ns)),
         Cell(format_bytes(trial.peak_bytes)),
         Cell(trial.numerics or "–", "worse" if trial.numerics == "wrong" else ""),
@@ -59,6 +60,8 @@ def _tone(trial: Trial) -> Tone:
         return "worse"
     if against is None:
         return ""
+    if trial.status == "stopped early":  # it lost, if only against one that was tried beside it
+        return "worse" if against.is_slower else "muted"
     return "better" if against.is_faster else "worse" if against.is_slower else "muted"
 
 

@@ -106,12 +106,19 @@ def outcome(trial: Trial, leader: Leader) -> str:
     if trial.numerics == "wrong":
         return f"wrong answers: {trial.numerics_reason}"
     if trial.status == "stopped early":
-        return f"stopped after {trial.n_rounds} rounds: plainly slower"
+        return f"stopped after {trial.n_rounds} rounds: another is faster"
     if leader.trial is not None and trial.setting == leader.setting:
-        return "the fastest"
+        return _of_leader(leader, trial)
     against = trial.against
     if against is None:
         return ""
     if against.is_faster:
         return "faster"
     return "slower" if against.is_slower else "cannot be told"
+
+
+def _of_leader(leader: Leader, trial: Trial) -> str:
+    if not leader.is_baseline:
+        return "the fastest"
+    is_slower = trial.speedup is not None and trial.speedup.is_slower
+    return "the fastest compiled, slower than eager" if is_slower else "cannot be told from eager"

@@ -1,0 +1,55 @@
+"""What a row of the trials says, beside what the headline says."""
+
+import msgspec
+
+from profiler_core.analysis.experiment.leading import leader_of
+from profiler_core.analysis.rows.experiment import trials_table
+from profiler_core.analysis.wording.experiment import headline, outcome
+from profiler_core.analysis.wording.sentence import plain
+from tests.analysis.experiment.worlds import World, asked, choices_of, searched
+
+
+def rows_of(experiment):
+    table = trials_table(experiment, leader_of(experiment))
+    return table.heads, [dict(zip(table.heads, row, strict=True)) for row in table.rows]
+
+
+def test_no_row_is_the_fastest_where_eager_wins():
+    world = World({}, start_ns=3_000_000.0)
+    experiment, _ = searched(world, choices_of("freezing=true"), asked())
+    assert "faster than eager" in plain(headline(experiment))
+    leader = leader_of(experiment)
+    texts = [outcome(trial, leader) for trial in experiment.trials]
+    assert "the fastest compiled, slower than eager" in texts
+    assert "the fastest" not in texts
+
+    as_fast = World({}, start_ns=2_000_000.0)
+    experiment, _ = searched(as_fast, (), asked())
+    assert outcome(experiment.trials[0], leader_of(experiment)) == "cannot be told from eager"
+
+
+def test_a_setting_that_was_stopped_is_never_drawn_as_one_that_won():
+    """It was faster than the one that led, and slower than another one of its capture."""
+    world = World({"freezing=true": 0.8, "combo_kernels=true": 0.9})
+    choices = choices_of("freezing=true", "combo_kernels=true")
+    experiment, _ = searched(world, choices, asked())
+    first, second, *later = experiment.batches
+    lost = next(t for t in second.trials if "combo_kernels=true" in t.variant)
+    assert lost.against.is_faster
+    changed = tuple(
+        msgspec.structs.replace(t, status="stopped early", n_rounds=5) if t is lost else t
+        for t in second.trials
+    )
+    second = msgspec.structs.replace(second, trials=changed)
+    experiment = msgspec.structs.replace(experiment, batches=(first, second, *later))
+    _, rows = rows_of(experiment)
+    row = next(row for row in rows if row["Outcome"].text.startswith("stopped after 5 rounds"))
+    assert row["Outcome"].text.endswith("another is faster")
+    assert {row["Outcome"].tone, row["Realised"].tone} == {"muted"}
+
+
+def test_what_was_predicted_stands_beside_what_it_gave_before_the_rest():
+    experiment, _ = searched(World({"freezing=true": 0.8}), choices_of("freezing=true"), asked())
+    heads, rows = rows_of(experiment)
+    assert heads[:4] == ("Setting", "Outcome", "Step", "Realised")
+    assert rows[0]["Speed-up"].below == ("1.98× to 2.02×",)
