@@ -17,8 +17,19 @@ _NOISE = re.compile(
     r"^(?:void\s+|at::native::|\(anonymous namespace\)::|cutlass::|std::|cub::|c10::)+"
 )
 _TEMPLATE = re.compile(r"<.*$", re.DOTALL)
-_FUNCTOR = re.compile(r"(\w*(?:[Ff]unctor|_kernel_impl|Op)\w*)")
+_WORD = re.compile(r"\w+")
+_FUNCTOR = re.compile(r"[Ff]unctor|_kernel_impl|Op")  # in a word
 _WRAPPERS = ("Kernel", "Kernel2", "device_kernel")  # cutlass: the argument says which kernel
+
+# Names as C++ compilers write them: lengths before identifiers, and codes of one or two letters for
+# the rest. Only what may stand between identifiers is known here; at anything else reading ends.
+_MANGLED = re.compile(r"_Z(?:N[rVK]*)?(?=[0-9])")
+_IDENTIFIER = re.compile(r"[1-9][0-9]{0,3}(?=[A-Za-z_])")
+_BETWEEN = re.compile(
+    r"L[a-z]n?[0-9]+E|S[0-9A-Z]*_|S[tabsiod]|T[0-9]*_|DF16[_b]|D[a-z]|[a-zEIJKNOPRV]"
+)
+_NESTS = {"I": 1, "J": 1, "N": 1, "E": -1}
+_NO_NAMESPACE = "_GLOBAL__N_"  # of an anonymous one
 
 
 def plain_kernel_name(name: str) -> str:
@@ -26,19 +37,69 @@ def plain_kernel_name(name: str) -> str:
     return _NOISE.sub("", name) or name
 
 
+def readable_kernel_name(name: str) -> str:
+    """The plain name; of a mangled one its identifiers, and the first of its template's arguments.
+
+    "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdI…" -> "ck_tile::kentry…Rmsnorm2dFwd".
+    """
+    return _demangled(name)[0] or plain_kernel_name(name)
+
+
+def _demangled(name: str) -> tuple[str, str]:
+    """(identifiers, all that follows the first of them in the name); ("", "") where not mangled."""
+    start = _MANGLED.match(name)
+    if start is None:
+        return "", ""
+    own, begin = _identifiers(name, start.end())
+    argument, _ = _identifiers(name, _first_argument(name, begin))
+    parts = (plain_kernel_name(part) for part in (own, argument) if part)
+    return ("…".join(parts), name[begin:]) if own else ("", "")
+
+
+def _first_argument(name: str, begin: int) -> int:
+    """Where the first identifier among a template's arguments begins, or what follows them all.
+
+    The end of the name where there are no arguments, or some that cannot be read.
+    """
+    if not name.startswith("I", begin):
+        return len(name)
+    depth = 0
+    while code := _BETWEEN.match(name, begin):
+        depth += _NESTS.get(code[0], 0)
+        begin = code.end()
+        if depth == 0 or _IDENTIFIER.match(name, begin):
+            return begin
+    return len(name)
+
+
+def _identifiers(name: str, begin: int) -> tuple[str, int]:
+    """(identifiers right behind each other, where they end): a cut name ends within its last."""
+    identifiers = []
+    while length := _IDENTIFIER.match(name, begin):
+        begin = min(len(name), length.end() + int(length[0]))
+        identifiers.append(name[length.end() : begin])
+    return "::".join(part for part in identifiers if not part.startswith(_NO_NAMESPACE)), begin
+
+
 def short_kernel_name(name: str, longest: int = _LONGEST) -> str:
     """Without namespaces and arguments; functors and cutlass kernels keep their own name.
+
+    A mangled name is as `readable_kernel_name` reads it.
 
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …"
     -> "vectorized_elementwise_kernel CUDAFunctor_add".
     """
+    identifiers, _ = _demangled(name)
+    if identifiers:
+        return clipped(identifiers, longest)
     outer = plain_kernel_name(name)
     base = _TEMPLATE.sub("", outer).split("(")[0].strip() or outer
     arguments = outer[len(base) :]
     if base in _WRAPPERS and arguments.startswith("<"):
         base = plain_kernel_name(arguments[1:]).split("<")[0].split(",")[0].split(">")[0] or base
         arguments = ""
-    specific = next((functor for functor in _FUNCTOR.findall(arguments) if functor not in base), "")
+    words = (word[0] for word in _WORD.finditer(arguments))
+    specific = next((word for word in words if _FUNCTOR.search(word) and word not in base), "")
     short = f"{base} {specific}".strip()
     return clipped(short, longest)
 
@@ -52,7 +113,7 @@ def kernel_labels(names: Sequence[str], longest: int = _LONGEST) -> list[str]:
     """
     whole = {name: short_kernel_name(name, _WHOLE) for name in names}
     for alike in _alike(whole):
-        whole |= {name: plain_kernel_name(name) for name in alike}
+        whole |= {name: _in_full(name) for name in alike}
     label_of = {name: clipped(text, longest) for name, text in whole.items()}
     for alike in _alike(label_of):
         texts = [whole[name] for name in alike]
@@ -63,6 +124,11 @@ def kernel_labels(names: Sequence[str], longest: int = _LONGEST) -> list[str]:
     for number, name in enumerate(left, 1):
         label_of[name] = f"{clipped(label_of[name], cut)} ({number})"
     return [label_of[name] for name in names]
+
+
+def _in_full(name: str) -> str:
+    """What tells a name from those with the same short one."""
+    return " ".join(_demangled(name)).strip() or plain_kernel_name(name)
 
 
 def _alike(label_of: Mapping[str, str]) -> list[list[str]]:
@@ -79,7 +145,7 @@ def _around_difference(texts: Sequence[str], longest: int) -> list[str]:
     They share their ends: they would not be alike when cut in their middle.
     """
     letters = enumerate(zip(*texts, strict=False))
-    first = next((place for place, each in letters if len(set(each)) > 1), 0)
+    first = next((position for position, column in letters if len(set(column)) > 1), 0)
     head = longest // 4
     room = longest - head - 1
     labels = []

@@ -6,7 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.dossier.record import Dossier, GeneratedCode, Launch, SourceLine
 from profiler_core.analysis.item import module_item, source_item
-from profiler_core.analysis.kernel_names import plain_kernel_name
+from profiler_core.analysis.kernel_names import readable_kernel_name
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.wording.dossier import roofline_sentences
 from profiler_core.analysis.wording.sentence import clipped
@@ -72,7 +72,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         missing=dossier.missing,
         link=item_link,
         clipped=clipped,
-        short=plain_kernel_name,
+        short=readable_kernel_name,
         module_item=module_item,
         source_item=source_item,
     )
