@@ -60,6 +60,11 @@ def format_count(n: float | None) -> str:
     return text.replace(",", "\u202f")
 
 
+def format_per_step(n: float) -> str:
+    """Calls per step: `12408.2` -> "12 408"; one call in 25 steps is 0.04, not 0."""
+    return f"{n:.4g}" if abs(n) < 1000 else format_count(round(n))
+
+
 def format_rate(per_second: float | None) -> str:
     """`4310.4` -> "4 310", with a thin space; below 100 with one digit. None is an en dash."""
     is_large = per_second is not None and per_second >= 100

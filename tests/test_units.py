@@ -5,6 +5,7 @@ from profiler_core.units import (
     format_change,
     format_count,
     format_duration,
+    format_per_step,
     format_ratio,
 )
 
@@ -50,3 +51,12 @@ def test_counts_have_thin_spaces():
 )
 def test_a_small_ratio_keeps_digits(ratio, text):
     assert format_ratio(ratio) == text
+
+
+def test_calls_per_step_keep_what_is_rare_and_group_what_is_many():
+    assert [format_per_step(n) for n in (0.04, 3, 1.5, 12_408.2)] == [
+        "0.04",
+        "3",
+        "1.5",
+        "12\u202f408",
+    ]

@@ -23,3 +23,15 @@ def test_no_column_is_wider_than_the_kernel_s_name(tmp_path, columns, monkeypatc
     assert max(widths, key=lambda label: widths[label]) == "kernel"
     # A phone of 390 px still has room for the baseline's times: 16 px a margin, 33 for the box.
     assert widths["kernel"] + widths["eager, µs"] <= 390 - 2 * 16 - 33
+
+
+def test_the_kind_of_a_kernel_fits_into_1280_px_beside_three_runs(tmp_path, columns, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
+    runs = [f"sample/simplecnn-training/{v}" for v in ("eager", "default", "reduce-overhead")]
+    table = opened("kernels", baseline=runs[0], candidate=runs[1:]).dataframe[0]
+    shown = list(table.value.columns)
+    described = json.loads(table.proto.columns)
+    widths = {name: c["width"] for name, c in described.items() if "width" in c}
+    # 1280 px less the menu's 300 and the margins of 80 on either side.
+    assert sum(widths[name] for name in shown[: shown.index("category") + 1]) <= 820

@@ -1,5 +1,7 @@
 """The page of modules under AppTest: of a pair, of a run alone, and without modules."""
 
+import json
+import re
 from html import unescape
 
 import pytest
@@ -8,6 +10,7 @@ from profiler_core.analysis.rows.modules import HOW_DIVIDED, NO_MODULES
 from tests.apps import opened, text_of
 
 SAMPLE = {"baseline": "sample/simplecnn-training/eager"}
+BYTES = r"(·|0|[0-9.]{2,4}( [kMG]?B)?) → (·|[0-9.]+ [kMG]?B)"
 PAIR = {**SAMPLE, "candidate": "sample/simplecnn-training/default"}
 
 
@@ -29,8 +32,19 @@ def test_layers_of_a_pair_add_up_and_the_search_leaves_one():
     for side in ("t0", "t1"):
         assert below[side].sum() == pytest.approx(frame[side][0])
     assert HOW_DIVIDED in unescape(text_of(app))
+    assert all(re.fullmatch(BYTES, cell) for cell in frame["bytes"])
     one = opened("modules", **PAIR, find="norm1").dataframe[0].value
     assert list(one["name"]) == ["norm1"]
+
+
+def test_time_change_share_kernels_and_memory_fit_into_1280_px():
+    table = opened("modules", **PAIR).dataframe[0]
+    shown = list(table.value.columns)
+    described = json.loads(table.proto.columns)
+    widths = {name: c["width"] for name, c in described.items() if "width" in c}
+    last = max(shown.index(name) for name in ("t1", "delta", "share", "n", "bytes", "made"))
+    # 1280 px less the menu's 300 and the margins of 80 on either side.
+    assert sum(widths[name] for name in shown[: last + 1]) <= 820
 
 
 def test_an_opened_module_lists_its_groups_with_its_share():

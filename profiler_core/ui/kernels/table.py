@@ -17,10 +17,12 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.spreadsheet import harmless
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
 from profiler_core.ui.style import colors
+from profiler_core.units import format_per_step
 
 _HEIGHT_PX = 460
-_LONGEST_NAME, _NAME_PX = 34, 248  # characters of a name, and the column that holds them
-_LONGEST_HEAD = 16  # characters of a run's name
+# (characters of a name, the column that holds them in px, characters of a run's name) of two runs
+# and of more: the kind fits beside their times into a window of 1280 px.
+_ROOM, _LITTLE_ROOM = (34, 248, 16), (30, 220, 10)
 _COUNTED = ("dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes")
 _NO_NEWS_US = 0.5  # per step; smaller than what two profiled runs of the same code differ by
 
@@ -100,7 +102,7 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measu
 def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> Any:
     frame = pd.DataFrame(
         {
-            "name": kernel_labels([row.name for row in rows], _LONGEST_NAME),
+            "name": kernel_labels([row.name for row in rows], _room(labels)[0]),
         }
     )
     for run in range(len(labels)):
@@ -108,11 +110,11 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured
         frame[f"t{run}"] = [None if side is None else side.time_ns / 1e3 for side in sides]
         if run:
             frame[f"d{run}"] = [row.delta_ns(run) / 1e3 for row in rows]
+    frame["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
+    frame["n"] = [_calls(row) for row in rows]
     for run, counted in enumerate(measured):
         if counted:
             frame[f"m{run}"] = [_dram_mb(counted.get(row.name)) for row in rows]
-    frame["n"] = [_calls(row) for row in rows]
-    frame["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
     frame["whole"] = [plain_kernel_name(row.name) for row in rows]
     styled: Any = frame.style  # its stubs know no columns by name
     deltas = [f"d{run}" for run in range(1, len(labels))]
@@ -132,21 +134,26 @@ def _dram_mb(counters: KernelCounters | None) -> float | None:
 
 
 def _calls(row: KernelRow) -> str:
-    return " / ".join("·" if side is None else f"{side.n:.4g}" for side in row.sides)
+    return " / ".join("·" if side is None else format_per_step(side.n) for side in row.sides)
+
+
+def _room(labels: Sequence[str]) -> tuple[int, int, int]:
+    return _ROOM if len(labels) <= 2 else _LITTLE_ROOM
 
 
 def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
     """Names first, then each run's times: what a phone shows without scrolling."""
+    _, name_px, longest_head = _room(labels)
     config: dict[str, Any] = {
-        "name": st.column_config.TextColumn("kernel", width=_NAME_PX, pinned=True),
+        "name": st.column_config.TextColumn("kernel", width=name_px, pinned=True),
         "n": st.column_config.TextColumn(
             "calls per step", width=24 + 34 * len(labels), help=f"In {', then '.join(labels)}."
         ),
-        "category": st.column_config.TextColumn("kind", width=130),
+        "category": st.column_config.TextColumn("kind", width=116),
         "whole": st.column_config.TextColumn("whole name", width=240),
     }
     for run, label in enumerate(labels):
-        head = clipped(label, _LONGEST_HEAD)
+        head = clipped(label, longest_head)
         config[f"t{run}"] = st.column_config.NumberColumn(
             f"{head}, µs",
             format="%.1f",
@@ -163,7 +170,7 @@ def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
             )
     for run, counted in enumerate(measured):
         if counted:
-            head = f"DRAM MB, {clipped(labels[run], _LONGEST_HEAD)}"
+            head = f"DRAM MB, {clipped(labels[run], longest_head)}"
             config[f"m{run}"] = st.column_config.NumberColumn(
                 head,
                 format="%.1f",

@@ -14,9 +14,10 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
 from profiler_core.ui.modules.data import Shown
 from profiler_core.ui.style import colors
+from profiler_core.units import format_bytes, format_per_step
 
 _MOST_ROWS = 2000
-_LONGEST_HEAD = 16  # characters of a run's name
+_LONGEST_HEAD = 10  # characters of a run's name
 _LONGEST_NAME = 34  # characters: what the first column has room for
 _INDENT = "\u2003"
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
@@ -27,10 +28,10 @@ def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> N
     columns: dict[str, list[Any]] = {
         "name": [_INDENT * row.depth + row.name if as_tree else _ending(row) for row in rows]
     }
-    if as_tree and any(row.class_name for row in rows):
-        columns["class"] = [row.class_name for row in rows]
     _add_times(columns, rows, shown)
     _add_work(columns, rows, shown)
+    if as_tree and any(row.class_name for row in rows):
+        columns["class"] = [row.class_name for row in rows]
     if any(row.members or len(row.path) > _LONGEST_NAME for row in rows) and not as_tree:
         columns["path"] = [row.path or ", ".join(row.members[:3]) for row in rows]
     items = [module_item(row.path) if row.path else None for row in rows]
@@ -43,17 +44,12 @@ def _add_work(columns: dict[str, list[Any]], rows: Sequence[ModuleRow], shown: S
         _both(shown, [row.per_step(own.n_kernels, n) for n, own in enumerate(row.sides)])
         for row in rows
     ]
+    columns["bytes"] = [_bytes(row, shown, [own.bytes_moved for own in row.sides]) for row in rows]
+    if any(own.made_bytes is not None for row in rows for own in row.sides):
+        columns["made"] = [
+            _bytes(row, shown, [own.made_bytes for own in row.sides]) for row in rows
+        ]
     columns["shared"] = [row.per_step(row.sides[1].shared_ns, 1) / 1e3 for row in rows]
-    columns["bytes"] = [
-        _both(shown, [_mb(row, n, own.bytes_moved) for n, own in enumerate(row.sides)])
-        for row in rows
-    ]
-    columns["made"] = [
-        _both(shown, [_mb(row, n, own.made_bytes) for n, own in enumerate(row.sides)])
-        for row in rows
-    ]
-    if all(set(cell) <= set("· →") for cell in columns["made"]):
-        del columns["made"]
 
 
 def _ending(row: ModuleRow) -> str:
@@ -66,7 +62,7 @@ def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     """Draw operators, the most expensive of the candidate first."""
     columns: dict[str, list[Any]] = {"name": [row.name for row in rows]}
     _add_times(columns, rows, shown)
-    columns["calls"] = [row.calls_per_step for row in rows]
+    columns["calls"] = [round(row.calls_per_step, 2) for row in rows]
     columns["n"] = [
         _both(
             shown, [n / max(1, steps) for n, steps in zip(row.n_kernels, row.n_steps, strict=True)]
@@ -93,13 +89,21 @@ def _add_times(
     columns["share"] = [100 * row.step_ns(1) / total if total else None for row in rows]
 
 
-def _both(shown: Shown, numbers: Sequence[float | None]) -> str:
-    sides = numbers if shown.is_pair else numbers[1:]
-    return " → ".join("·" if number is None else f"{number:.4g}" for number in sides)
+def _both(shown: Shown, numbers: Sequence[float]) -> str:
+    return " → ".join(format_per_step(n) for n in (numbers if shown.is_pair else numbers[1:]))
 
 
-def _mb(row: ModuleRow, side: int, total: float | None) -> float | None:
-    return None if total is None else row.per_step(total, side) / 1e6
+def _bytes(row: ModuleRow, shown: Shown, totals: Sequence[float | None]) -> str:
+    """Per step, the unit once where both sides have it: "10.5 → 6.30 GB"."""
+    sides = [
+        "·" if total is None else format_bytes(row.per_step(total, side))
+        for side, total in enumerate(totals)
+        if shown.is_pair or side == 1
+    ]
+    number, _, unit = sides[0].partition(" ")
+    if shown.is_pair and unit and sides[1].endswith(f" {unit}"):
+        sides[0] = number
+    return " → ".join(sides)
 
 
 def _draw(
@@ -145,27 +149,27 @@ def _columns(shown: Shown) -> dict[str, Any]:
     heads = [clipped(label, _LONGEST_HEAD) for label in shown.labels]
     sides = "baseline → candidate, " if shown.is_pair else ""
     return {
-        "name": text("name", width=220, pinned=True),
+        "name": text("name", width=180, pinned=True),
         "class": text("class", width=120),
         **{
             f"t{side}": number(
                 f"{head}, µs" if shown.is_pair else "time, µs",
                 format="%.1f",
-                width=max(84, 40 + 7 * len(head)),
+                width=max(76, 34 + 7 * len(head)),
                 help=f"{shown.labels[side]}: device time per step, with everything below it.",
             )
             for side, head in enumerate(heads)
         },
-        "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
+        "delta": number("Δ µs", format="%+.1f", width=66, help="Below 0: the candidate is faster."),
         "share": number(
             "share",
             format="%.1f %%",
-            width=72,
+            width=62,
             help=f"Of the device time of {shown.labels[1]}'s step.",
         ),
-        "calls": number("calls", format="%.4g", width=66, help="Calls per step."),
+        "calls": number("calls", format="plain", width=66, help="Calls per step."),
         "n": text(
-            "kernels", width=96,
+            "kernels", width=88,
             help=f"{sides}device events per step that work for it, shared ones included.",
         ),
         "shared": number(
@@ -173,11 +177,11 @@ def _columns(shown: Shown) -> dict[str, Any]:
             help=f"Of {shown.labels[1]}'s time, its part of kernels that work for others too.",
         ),
         "bytes": text(
-            "MB moved", width=120,
+            "moved", width=116,
             help=f"{sides}read and written per step, at least, by the shapes of the tensors.",
         ),
         "made": text(
-            "MB allocated", width=120,
+            "allocated", width=116,
             help=f"{sides}allocated per step; a CUDA graph's replay allocates nothing.",
         ),
         "only": text("", width=150),
