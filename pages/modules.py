@@ -66,7 +66,7 @@ with page(SPEC) as first_line:
         note
         for note in (
             HOW_OPERATORS if view not in (LAYERS, CLASSES) else HOW_DIVIDED,
-            unknown_sentence(tree),
+            unknown_sentence(tree, is_pair=shown.is_pair),
             *shown.divided.ledger.notes,
         )
         if note

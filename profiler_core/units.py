@@ -60,6 +60,14 @@ def format_count(n: float | None) -> str:
     return text.replace(",", "\u202f")
 
 
+def format_operations(n: float) -> str:
+    """Floating-point operations: `8.2e9` -> "8.20 GFLOP"."""
+    for factor, unit in ((1e15, "PFLOP"), (1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP")):
+        if n >= factor * _ROUNDS_UP:
+            return f"{_three_digits(n / factor)} {unit}"
+    return f"{n:.0f} FLOP"
+
+
 def format_per_step(n: float) -> str:
     """Calls per step: `12408.2` -> "12 408"; one call in 25 steps is 0.04, not 0."""
     return f"{n:.4g}" if abs(n) < 1000 else format_count(round(n))

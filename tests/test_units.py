@@ -5,6 +5,7 @@ from profiler_core.units import (
     format_change,
     format_count,
     format_duration,
+    format_operations,
     format_per_step,
     format_ratio,
 )
@@ -59,4 +60,14 @@ def test_calls_per_step_keep_what_is_rare_and_group_what_is_many():
         "3",
         "1.5",
         "12\u202f408",
+    ]
+
+
+def test_operations_have_a_unit_of_their_size():
+    sizes = (8.2e9, 5e13, 0.9996e12, 12.0)
+    assert [format_operations(n) for n in sizes] == [
+        "8.20 GFLOP",
+        "50.0 TFLOP",
+        "1.00 TFLOP",
+        "12 FLOP",
     ]

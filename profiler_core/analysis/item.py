@@ -89,7 +89,7 @@ def event_item(run: int, table: str, row: int) -> Item:
 
 def module_item(path: str) -> Item:
     """An nn.Module; in a path `*` stands for any number."""
-    return Item("module", path)
+    return Item("module", name_key(path))
 
 
 def source_item(label: str) -> Item:

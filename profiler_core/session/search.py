@@ -103,13 +103,13 @@ def _breaks(comparison: Comparison, run: int) -> Iterator[SearchEntry]:
     report = comparison.compilation_of(run)
     if report is None:
         return
+    number_of = {id(event): number for number, event in enumerate(report.log.graph_breaks)}
     for broken in report.breaks:
-        place = next(n for n, event in enumerate(report.log.graph_breaks) if event is broken.event)
         where = place_text(broken.place.file, broken.place.line)
         yield SearchEntry(
             "graph break",
             f"{broken.cause.label} · {where}",
             f"{comparison.labels[run]} · {broken.event.reason}",
-            break_item(run, place),
+            break_item(run, number_of[id(broken.event)]),
             broken.cost_ns,
         )

@@ -193,6 +193,7 @@ def test_a_line_and_a_module_have_the_groups_that_lie_there(comparison: Comparis
     at_line = dossier(comparison, source_item("models.py:47"))
     own = [g for g in groups if any(label == "models.py:47" for label, _ in g.sources)]
     assert at_line.times[0].time_ns == pytest.approx(sum(g.baseline_step_ns for g in own))
+    assert [line.label for line in at_line.sources] == ["models.py:47"]
     in_module = dossier(comparison, module_item("conv1"))
     own = [g for g in groups if g.module == "conv1"]
     assert in_module.times[1].time_ns == pytest.approx(sum(g.candidate_step_ns for g in own))

@@ -15,7 +15,7 @@ from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.what_if.change import Change, Lever
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.scene import Three
-from profiler_core.units import format_duration
+from profiler_core.units import format_duration, format_operations
 
 # cuBLAS's nvjet kernels carry their types as letters (t bf16, h fp16), AMD's Tensile as BBS, HHS.
 HALF_NAME = re.compile(
@@ -75,8 +75,8 @@ def roofline(
     least, usual = (_saved(_on_pace(facts, products), peaks, n_steps, *way) for way in REACHED)
     saved = (min(least, room.at_most_ns), min(usual, room.at_most_ns), room.at_most_ns)
     return saved, (
-        f"Of {format_duration(room.time_ns)} the {shapes}: {room.flops / 1e9:.3g} GFLOP that need "
-        f"{format_duration(room.floor_ns)} at the peak of {facts.peaks.name} in {type_}, or to "
+        f"Of {format_duration(room.time_ns)} the {shapes}: {format_operations(room.flops)} that "
+        f"need {format_duration(room.floor_ns)} at the peak of {facts.peaks.name} in {type_}, or to "
         "read their tensors."
     )
 

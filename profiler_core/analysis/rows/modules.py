@@ -50,8 +50,8 @@ def most_expensive(
     first, total = operators[0], tree.root.step_ns(1)
     before = f", {format_duration(first.step_ns(0))} in {labels[0]}" if is_pair else ""
     sentence = (
-        f"{first.name} takes the most of {labels[1]}: {format_duration(first.step_ns(1))} of "
-        f"{format_duration(total)} per step{before}."
+        f"{clipped(first.name, _LONGEST)} takes the most of {labels[1]}: "
+        f"{format_duration(first.step_ns(1))} of {format_duration(total)} per step{before}."
     )
     layers = next((row for row in tree.by_class if len(row.members) > 1), None)
     if layers is None:
@@ -137,7 +137,7 @@ def parts_table(parts: Sequence[ModulePart], run: int, labels: tuple[str, str], 
     )
 
 
-def unknown_sentence(tree: ModuleTree) -> str:
+def unknown_sentence(tree: ModuleTree, *, is_pair: bool) -> str:
     """How much of the time lies in no module; "" where all of it does, or none is known."""
     shares = [
         ns / side.time_ns if side.time_ns else 0.0
@@ -145,6 +145,8 @@ def unknown_sentence(tree: ModuleTree) -> str:
     ]
     if not tree.is_known or not any(shares):
         return ""
+    if not is_pair:
+        return f"No file says the module of {format_share(shares[1])} of the time."
     return (
         f"No file says the module of {format_share(shares[0])} of the baseline's and "
         f"{format_share(shares[1])} of the candidate's time."

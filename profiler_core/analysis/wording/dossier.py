@@ -15,6 +15,7 @@ from profiler_core.units import (
     format_count,
     format_difference,
     format_duration,
+    format_operations,
     format_share,
 )
 
@@ -77,7 +78,8 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
         parts.append(f"{text}.")
     if line.flops is not None and line.flops_per_s is not None:
         text = (
-            f"Computes {line.flops / 1e9:.3g} GFLOP per step: {line.flops_per_s / 1e12:.3g} TFLOP/s"
+            f"Computes {format_operations(line.flops)} per step: "
+            f"{format_operations(line.flops_per_s)}/s"
         )
         if line.compute_share is not None:
             text += f", {format_share(line.compute_share)} of the {line.units} peak"
@@ -133,13 +135,19 @@ def missing_of_kernel_runs(
     return tuple(sentence for known, sentence in sentences if not known)
 
 
-def group_answer(group: FusionGroup, rooflines: Sequence[Roofline], computes: str) -> str:
-    """What became of it, and how near its last side comes to the device's limits."""
+def group_answer(group: FusionGroup, line: Roofline | None, computes: str) -> str:
+    """What became of it, and how near the candidate's side comes to the device's limits.
+
+    Args:
+        group: of the ledger.
+        line: of the candidate; None: not known.
+        computes: what product it is; "": none.
+    """
     before, after = group.baseline_step_ns, group.candidate_step_ns
     parts = [f"{format_duration(before)} → {format_duration(after)} per step"]
     if before and after:
         parts[0] += f" ({format_difference(after - before)}, {format_change(after / before)})"
-    if rooflines and (share := rooflines[-1].memory_share) is not None:
+    if line is not None and (share := line.memory_share) is not None:
         parts.append(f"now at {format_share(share)} of the memory's bandwidth")
     if computes:
         parts.append(computes)

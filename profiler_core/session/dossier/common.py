@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.dossier.record import Related, Relation, RunTime, SourceLine
-from profiler_core.analysis.item import group_item, kernel_item
+from profiler_core.analysis.item import Item, group_item, kernel_item, name_key
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.source_paths import source_paths
 from profiler_core.errors import FusionscopeError
@@ -12,6 +12,7 @@ from profiler_core.model.compilation import Frame
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
+from profiler_core.units import format_per_step
 
 MOST_RELATED = 60
 _MOST_SOURCES = 6
@@ -78,7 +79,7 @@ def kernels_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> Relation:
         Related(
             name,
             None if name in copies else kernel_item(name),
-            f"{max(calls[name]):.3g} calls" if max(calls[name]) != 1 else "",
+            f"{format_per_step(max(calls[name]))} calls" if max(calls[name]) != 1 else "",
             tuple(ns or None for ns in sides),
         )
         for name, sides in times.items()
@@ -115,9 +116,22 @@ def times_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> tuple[RunTime,
     )
 
 
-def source_lines(pair: Pair, groups: Iterable[FusionGroup]) -> tuple[SourceLine, ...]:
-    """The lines that groups come from, with what the capture kept around them."""
-    sources = dict(source for group in groups for source in group.sources)
+def source_lines(
+    pair: Pair, groups: Iterable[FusionGroup], only: Item | None = None
+) -> tuple[SourceLine, ...]:
+    """The lines that groups come from, with what the capture kept around them.
+
+    Args:
+        pair: that the groups are of.
+        groups: of its ledger.
+        only: the one line that is asked for; None: the first ones.
+    """
+    sources = {
+        label: code
+        for group in groups
+        for label, code in group.sources
+        if only is None or name_key(label) == only.key
+    }
     files = source_paths(pair.candidate.code)
     lines = []
     for label, code in list(sources.items())[:_MOST_SOURCES]:

@@ -60,11 +60,8 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
     group = groups[number]
     folded = next(alike for alike in fold(groups) if number in alike.numbers)
     products = [_products(pair, number, side) for side in (0, 1)]
-    rooflines = tuple(
-        line
-        for side in (0, 1)
-        if (line := _roofline(comparison, pair, group, side, products[side])) is not None
-    )
+    before, after = (_roofline(comparison, pair, group, n, products[n]) for n in (0, 1))
+    rooflines = tuple(line for line in (before, after) if line is not None)
     code = pair.candidate.code
     calls = calls_of_group(code, group) if code is not None else []
     arguments = _arguments(pair, group, products) + tuple(
@@ -79,7 +76,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         kind="fusion group",
         title=group.title,
         answer=group_answer(
-            group, rooflines, what_computes([op for ops in reversed(products) for op in ops])
+            group, after, what_computes([op for ops in reversed(products) for op in ops])
         ),
         about=group_about(folded, group),
         times=times_of_groups(pair, [group]),

@@ -20,6 +20,9 @@ from profiler_core.session.dossier.common import (
 )
 from profiler_core.session.pair import Pair
 
+# (groups by their places, the times of the runs, the whole name)
+Place = tuple[Sequence[int], tuple[RunTime, ...], str]
+
 
 def module_dossier(comparison: Comparison, item: Item) -> Dossier:
     """A module with all below it; raises NothingToAnalyse where no group works for it.
@@ -39,7 +42,7 @@ def source_dossier(comparison: Comparison, item: Item) -> Dossier:
     )
 
 
-def _module_place(pair: Pair, item: Item) -> tuple[Sequence[int], tuple[RunTime, ...]]:
+def _module_place(pair: Pair, item: Item) -> Place:
     tree, groups = pair.divided.modules, pair.ledger.groups
     row = next(
         (row for row in (*tree.rows, *tree.by_class) if row.path and module_item(row.path) == item),
@@ -47,7 +50,7 @@ def _module_place(pair: Pair, item: Item) -> tuple[Sequence[int], tuple[RunTime,
     )
     if row is None:
         numbers = [n for n, group in enumerate(groups) if is_in_module(group.module, item.key)]
-        return numbers, times_of_groups(pair, [groups[number] for number in numbers])
+        return numbers, times_of_groups(pair, [groups[number] for number in numbers]), item.key
     times = tuple(
         RunTime(
             run,
@@ -57,41 +60,41 @@ def _module_place(pair: Pair, item: Item) -> tuple[Sequence[int], tuple[RunTime,
         )
         for side, run in enumerate((0, pair.number + 1))
     )
-    return row.groups, times
+    return row.groups, times, row.path
 
 
-def _line_place(pair: Pair, item: Item) -> tuple[Sequence[int], tuple[RunTime, ...]]:
+def _line_place(pair: Pair, item: Item) -> Place:
     groups = pair.ledger.groups
-    numbers = [
-        number
+    label_of = {
+        number: label
         for number, group in enumerate(groups)
-        if any(name_key(label) == item.key for label, _ in group.sources)
-    ]
-    return numbers, times_of_groups(pair, [groups[number] for number in numbers])
+        for label, _ in group.sources
+        if name_key(label) == item.key
+    }
+    times = times_of_groups(pair, [groups[number] for number in label_of])
+    return tuple(label_of), times, next(iter(label_of.values()), item.key)
 
 
 def _of_place(
     comparison: Comparison,
     item: Item,
     kind: Literal["module", "source line"],
-    place_of: Callable[[Pair], tuple[Sequence[int], tuple[RunTime, ...]]],
+    place_of: Callable[[Pair], Place],
 ) -> Dossier:
     for pair in pairs_with_ledger(comparison):
         ledger = pair.ledger
-        numbers, times = place_of(pair)
+        numbers, times, title = place_of(pair)
         if not numbers:
             continue
         groups = [ledger.groups[number] for number in numbers]
-        sources = source_lines(pair, groups)
-        if item.kind == "source":
-            sources = tuple(line for line in sources if name_key(line.label) == item.key)
+        sources = source_lines(pair, groups, item if item.kind == "source" else None)
         code = pair.candidate.code
         calls = [c for group in groups for c in calls_of_group(code, group)] if code else []
         kernels: Relation = kernels_of_groups(pair, groups)
         return Dossier(
             item=item,
             kind=kind,
-            title=item.key,
+            title=title,
             answer=times_answer(times),
             times=times,
             modules=modules_of(groups) if kind == "source line" else (),
