@@ -76,8 +76,8 @@ def roofline(
     saved = (min(least, room.at_most_ns), min(usual, room.at_most_ns), room.at_most_ns)
     return saved, (
         f"Of {format_duration(room.time_ns)} the {shapes}: {format_operations(room.flops)} that "
-        f"need {format_duration(room.floor_ns)} at the peak of {facts.peaks.name} in {type_}, or to "
-        "read their tensors."
+        f"need {format_duration(room.floor_ns)} at the peak of {facts.peaks.name} in {type_}, or "
+        "to read their tensors."
     )
 
 
