@@ -72,7 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
     number = arguments.pull_request or _number_of_event()
     marker = f"<!-- fusionscope: {arguments.name} -->"
     body = _body(marker, [_text(file) for file in arguments.file], arguments.link)
-    print(_Issue(_address(), _token(), repository, number).put(marker, body))
+    address = _address()
+    try:
+        print(_Issue(address, _token(), repository, number).put(marker, body))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadInput(
+            f"{address} answers, but not as GitHub's API does.",
+            remedy=f"Set {_API} to the address of the API, such as https://HOST/api/v3.",
+        ) from error
     return 0
 
 
@@ -154,7 +161,7 @@ def _body(marker: str, texts: list[str], link: str | None) -> str:
     if len(body) > _LONGEST:
         body = body[:_LONGEST].rpartition("\n")[0] + "\n\n*Cut here: the report has the rest.*"
     if link:
-        if urlsplit(link).scheme not in ("http", "https"):
+        if not link.startswith(("http://", "https://")):
             raise BadInput(f"{link[:100]!r} is no link.", remedy="Pass one that begins https://.")
         body += f"\n\n[Open in Fusionscope]({quote(link, safe=':/?&=%#-_.~')})"
     return f"{body.rstrip()}\n"

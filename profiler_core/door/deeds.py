@@ -72,21 +72,33 @@ def cancel_capture(asker: Asker | None, job_id: str) -> None:
         HistoryUnavailable: the audit cannot be written.
         BadInput: there is no such capture, or it has ended.
     """
-    asker = check_may_capture(asker)
-    job = jobs.job(job_id)
+    stop(check_may_capture(asker), jobs.job(job_id), f"The capture {job_id}")
+
+
+def stop(asker: Asker, job: jobs.Job, called: str) -> None:
+    """Ask a live job to stop, for somebody who may capture; an agent stops what agents started.
+
+    Args:
+        asker: who asks.
+        job: which.
+        called: what errors call it.
+
+    Raises:
+        Refused: it is somebody else's, or no agent started it.
+        HistoryUnavailable: the audit cannot be written.
+        BadInput: it has ended.
+    """
     if not may_see(asker, job):
         raise Refused("This job is somebody else's.", remedy="Ask whoever started it.")
     if asker.is_agent and job.spec.owner != AGENT:
         raise Refused(
-            f"The capture {job_id} was not started by an agent.",
+            f"{called} was not started by an agent.",
             remedy="Let the person stop it who started it.",
         )
     if not job.is_live:
-        raise BadInput(
-            f"The capture {job_id} has ended already: {job.state}.", remedy="Look at its runs."
-        )
+        raise BadInput(f"{called} has ended already: {job.state}.", remedy="Look at its runs.")
     write_down(asker, "cancel", job.spec.title[:LONGEST_TITLE])
-    jobs.cancel(job_id)
+    jobs.cancel(job.job_id)
 
 
 def with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:

@@ -9,7 +9,7 @@ from profiler_core.analysis.experiment.choice import variant_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import Asker, Refused, check_may_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
-from profiler_core.door.deeds import may_see, with_listed_interpreters
+from profiler_core.door.deeds import stop, with_listed_interpreters
 from profiler_core.errors import BadInput
 from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of, words_of
 from profiler_core.jobs import service as jobs
@@ -88,17 +88,9 @@ def cancel_experiment(asker: Asker | None, experiment_id: str) -> None:
     """
     asker = check_may_capture(asker)
     job = job_of(experiment_id)
-    if job is None or not job.is_live:
+    if job is None:
         raise BadInput(f"{experiment_id} has ended already.", remedy="Look at its result.")
-    if not may_see(asker, job):
-        raise Refused("This experiment is somebody else's.", remedy="Ask whoever started it.")
-    if asker.is_agent and job.spec.owner != owner_for(asker):
-        raise Refused(
-            f"The experiment {experiment_id} was not started by an agent.",
-            remedy="Let the person stop it who started it.",
-        )
-    write_down(asker, "cancel", job.spec.title[:LONGEST_TITLE])
-    jobs.cancel(job.job_id)
+    stop(asker, job, f"The experiment {experiment_id}")
 
 
 def job_of(experiment_id: str) -> jobs.Job | None:

@@ -31,6 +31,8 @@ def look_after_notices(stopped: Event, every_s: float = LOOK_EVERY_S) -> None:
             tell_regressions()
         except (FusionscopeError, OSError) as error:
             _log.warning("Nobody is told of regressions: %s", error)
+        except Exception:  # such as a run that is deleted while it is told of
+            _log.exception("Nobody is told of regressions; it is tried again")
 
 
 def tell_regressions() -> int:

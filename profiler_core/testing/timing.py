@@ -20,7 +20,7 @@ _FEWEST_ROUNDS = 20  # as many as a capture has
 # A round is made of slices of both in turns: what else the machine does hits both alike. A shorter
 # slice would measure the clock.
 _SLICE_NS = 2e6
-_SLICES = 25
+_SLICES = 25  # at most
 _WARM_UP_CALLS = 3
 _MOST_CALLS = 10_000  # of a slice
 _CANNOT: Outcome = "cannot judge"
@@ -61,6 +61,7 @@ def not_slower(
             side(*inputs)
     deadline = time.perf_counter() + seconds
     n_calls = [_calls_of_a_slice(side, inputs) for side in sides]
+    n_slices = _slices_of_a_round(sides, inputs, n_calls, seconds)
     timed = (_Timed(), _Timed())
     n_compiled = [0, 0]
     look_at, last = _FEWEST_ROUNDS, None
@@ -68,7 +69,7 @@ def not_slower(
     gc.disable()  # a collection would hit one side and not the other
     try:
         for index in count():
-            _time_a_round(sides, inputs, n_calls, index, timed, n_compiled)
+            _time_a_round(sides, inputs, n_calls, n_slices, index, timed, n_compiled)
             is_over = index + 1 >= MIN_ROUNDS and time.perf_counter() >= deadline
             if index + 1 < look_at and not is_over and not any(n_compiled):
                 continue
@@ -115,13 +116,14 @@ def _time_a_round(
     sides: Sequence[Callable[..., object]],
     inputs: Sequence[Any],
     n_calls: Sequence[int],
+    n_slices: int,
     index: int,
     timed: Sequence[_Timed],
     n_compiled: list[int],
 ) -> None:
     """Add one round of each side, and what was compiled in it."""
     slices: tuple[list[int], list[int]] = ([], [])
-    for number in range(_SLICES):
+    for number in range(n_slices):
         for side in (0, 1) if number % 2 == 0 else (1, 0):
             before = n_compilations()
             took_ns = _timed(sides[side], inputs, n_calls[side])
@@ -130,7 +132,7 @@ def _time_a_round(
     for side in (0, 1):
         timed[side].slices_ns += slices[side]
         timed[side].rounds.append(
-            Round(index=index, order=side, n_steps=_SLICES, wall_ns=sum(slices[side]))
+            Round(index=index, order=side, n_steps=n_slices, wall_ns=sum(slices[side]))
         )
 
 
@@ -154,6 +156,17 @@ def _calls_of_a_slice(side: Callable[..., object], inputs: Sequence[Any]) -> int
         if took_ns >= _SLICE_NS / 2 or n_calls >= _MOST_CALLS:
             return max(1, min(_MOST_CALLS, round(n_calls * _SLICE_NS / max(took_ns, 1))))
         n_calls *= 4
+
+
+def _slices_of_a_round(
+    sides: Sequence[Callable[..., object]],
+    inputs: Sequence[Any],
+    n_calls: Sequence[int],
+    seconds: float,
+) -> int:
+    """As many as let the first look fit into the time: a call may take longer than a slice."""
+    each_ns = sum(_timed(side, inputs, n) for side, n in zip(sides, n_calls, strict=True))
+    return max(1, min(_SLICES, int(seconds * 1e9 / (_FEWEST_ROUNDS * max(each_ns, 1)))))
 
 
 def _timed(side: Callable[..., object], inputs: Sequence[Any], n_calls: int) -> int:

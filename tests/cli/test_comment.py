@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
+from profiler_core.cli import comment as comment_verb
 from profiler_core.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -235,6 +237,30 @@ def test_the_steps_of_the_action_judge_report_and_comment_once(api, tmp_path):
     assert failed == [("gate", 0), ("comment", 0), ("end", 1)]
     (comment,) = api.comments
     assert "Regression" in comment["body"] and "(https://scope.test/x)" in comment["body"]
+
+
+def test_the_newest_capture_is_judged_where_an_earlier_one_lies_there(api, tmp_path):
+    """Another use of the action in the job, or a job before on a runner that keeps its folder."""
+    for capture, variant in (("20260101-000000-a", "eager"), ("20260102-000000-b", "default")):
+        copy = tmp_path / "fusionscope-runs" / capture / variant
+        shutil.copytree(SAMPLE / variant, copy)
+    (tmp_path / "fusionscope-runs" / "20260101-000000-a" / "eager" / "run.json").write_text("[")
+    steps = run_steps(
+        tmp_path, api, baseline=str(SAMPLE / "eager"), limits="--max-step-time +80%",
+        comment="false",
+    )  # fmt: skip
+    assert steps == [("gate", 0), ("end", 0)]
+
+
+def test_a_server_that_is_no_github_is_told_so(api, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(comment_verb._Issue, "_ask", lambda *_: {"message": "hello"})
+    (tmp_path / "x.md").write_text("x")
+    for name, text in environment_of(api, tmp_path / "none").items():
+        monkeypatch.setenv(name, text)
+    words = ["comment", str(tmp_path / "x.md"), "--pull-request", "7", "--repository", "a/b"]
+    assert main(words) == 2
+    assert "answers, but not as GitHub's API does" in capsys.readouterr().err
+    assert main([*words, "--link", "http://[broken"]) == 2
 
 
 def test_no_input_stands_in_a_script_of_the_action():

@@ -203,6 +203,22 @@ def test_the_thread_goes_on_after_settings_that_cannot_be_used(home, webhook, re
     assert len(webhook.received) == 1
 
 
+def test_the_thread_goes_on_after_a_fault(monkeypatch, caplog):
+    """A run that is deleted for good while it is told of violates a key of the database."""
+    stopped, n_asked = threading.Event(), []
+
+    def broken():
+        n_asked.append(1)
+        if len(n_asked) == 2:
+            stopped.set()
+        raise LookupError("gone")
+
+    monkeypatch.setattr(notices, "tell_regressions", broken)
+    notices.look_after_notices(stopped, 0.001)
+    assert len(n_asked) == 2
+    assert "it is tried again" in caplog.text
+
+
 def test_without_an_address_nobody_is_told_and_the_history_is_not_asked(home, monkeypatch):
     home.mkdir(exist_ok=True)
     monkeypatch.setattr(history, "waiting_notices", lambda _: pytest.fail("asked"))

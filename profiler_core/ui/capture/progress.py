@@ -5,7 +5,6 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.door import deeds
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.capture_progress import (
     FINAL_PHASES,
@@ -17,10 +16,10 @@ from profiler_core.jobs.service import Job
 from profiler_core.store import history, library
 from profiler_core.store.sweeps import key_of, place_of
 from profiler_core.ui.choice import choose, query_of
+from profiler_core.ui.jobs.stop import cancel_button
 from profiler_core.ui.links import go_to
 from profiler_core.ui.printed import show_printed
 from profiler_core.ui.problem_card import problem_card
-from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.sweep.choose import query_of_sweep
 from profiler_core.units import format_duration
@@ -93,29 +92,13 @@ def _draw(job: Job) -> None:
                 width="stretch",
             )
             if job.is_live:
-                st.button(
-                    "Cancel",
-                    key=f"fs_cancel_{job.job_id}",
-                    on_click=_cancel,
-                    args=(job,),
-                    disabled=job.cancel_requested or not _may_cancel(job),
-                )
+                cancel_button(job)
         _sentence(job)
         if job.progress.points:
             st.html(_points(job.progress.points))
         if job.progress.phases:
             st.html(_phases(job.progress, is_live=job.is_live))
         _log(job)
-
-
-def _may_cancel(job: Job) -> bool:
-    who = asker()
-    return who is not None and deeds.may_cancel(who, job)
-
-
-def _cancel(job: Job) -> None:
-    if _may_cancel(job):  # the role may have changed since it was drawn
-        deeds.cancel_job(asker(), job.job_id)
 
 
 def _sentence(job: Job) -> None:

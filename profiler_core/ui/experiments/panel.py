@@ -10,7 +10,7 @@ from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.rows.experiment import trials_table
 from profiler_core.analysis.wording.experiment import evidence, headline, responsible
 from profiler_core.door.asker import why_no_capture
-from profiler_core.door.experimenting import cancel_experiment, job_of, resume_experiment
+from profiler_core.door.experimenting import job_of, resume_experiment
 from profiler_core.errors import FusionscopeError
 from profiler_core.experiments.pasted import pasted
 from profiler_core.figures.experiment import cost_figure, timed_trials
@@ -20,6 +20,7 @@ from profiler_core.store.experiments import read_experiment
 from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.headline import show_claim
+from profiler_core.ui.jobs.stop import cancel_button
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card
@@ -97,13 +98,10 @@ def _state(experiment: Experiment, job: Job | None) -> None:
         st.html(f"<div class=fs-job-head>{chip}{took}</div>", width="stretch")
         key = experiment.experiment_id
         if is_live and job is not None:
-            st.button(
-                "Cancel", key=f"fs_try_cancel_{key}", on_click=_act, args=(cancel_experiment, key),
-                disabled=job.cancel_requested or not may,
-            )  # fmt: skip
+            cancel_button(job)
         elif experiment.state != "finished":
             st.button(
-                "Resume", key=f"fs_try_resume_{key}", on_click=_act, args=(resume_experiment, key),
+                "Resume", key=f"fs_try_resume_{key}", on_click=_resume, args=(key,),
                 disabled=not may,
             )  # fmt: skip
     if job is None:
@@ -116,9 +114,9 @@ def _state(experiment: Experiment, job: Job | None) -> None:
         problem_card(job.error, job.remedy or "Resume it.")
 
 
-def _act(deed, experiment_id: str) -> None:  # type: ignore[no-untyped-def]
+def _resume(experiment_id: str) -> None:
     # Asks again for the right: the role may have changed since it was drawn.
     try:
-        deed(asker(), experiment_id)
+        resume_experiment(asker(), experiment_id)
     except FusionscopeError as error:
         st.toast(error.problem)

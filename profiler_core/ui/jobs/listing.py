@@ -5,7 +5,6 @@ from html import escape
 import streamlit as st
 
 from profiler_core.door import deeds
-from profiler_core.door.asker import Asker
 from profiler_core.errors import FusionscopeError
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.directory import MEASURING
@@ -16,6 +15,7 @@ from profiler_core.ui.capture.list import when
 from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.choice import query_of
 from profiler_core.ui.file_from_command import made_file
+from profiler_core.ui.jobs.stop import cancel_button
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
 from profiler_core.ui.printed import show_printed
@@ -89,13 +89,7 @@ def _row(job: Job) -> None:
                 width="stretch",
             )
             if job.is_live:
-                st.button(
-                    "Cancel",
-                    key=f"fs_cancel_{job.job_id}",
-                    on_click=_cancel,
-                    args=(job.job_id,),
-                    disabled=job.cancel_requested or not _may_cancel(asker(), job),
-                )
+                cancel_button(job)
             else:
                 _result(job)
         if job.state == "queued":
@@ -146,18 +140,6 @@ def _result(job: Job) -> None:
         st.download_button(
             "Download", data=path.read_bytes, file_name=path.name, key=f"fs_file_{job.job_id}"
         )
-
-
-def _may_cancel(who: Asker | None, job: Job) -> bool:
-    return who is not None and deeds.may_cancel(who, job)
-
-
-def _cancel(job_id: str) -> None:
-    # Asks again for the right: the role may have changed since it was drawn.
-    try:
-        deeds.cancel_job(asker(), job_id)
-    except FusionscopeError as error:
-        st.toast(error.problem)
 
 
 def _again(job_id: str) -> None:
