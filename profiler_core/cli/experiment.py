@@ -4,8 +4,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
-
 from profiler_core import home
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.wording.experiment import (
@@ -31,6 +29,7 @@ from profiler_core.experiments.request import (
     for_trials,
     new_experiment,
     spec_of,
+    with_budget,
 )
 from profiler_core.experiments.running import Runner
 from profiler_core.model.experiment import Experiment
@@ -111,7 +110,7 @@ def _asked_for(arguments: argparse.Namespace, out: Path) -> Experiment:
     if arguments.resume or (resumed and (folder_of(out, resumed) / FILE).exists()):
         experiment = read_experiment(out, resumed)
         if arguments.budget is not None:
-            return msgspec.structs.replace(experiment, budget_s=budget_seconds(arguments.budget))
+            return with_budget(experiment, budget_seconds(arguments.budget))
         return experiment
     if arguments.workload is None:
         raise BadInput("No workload is given.", remedy="Name one, or pass --resume ID.")

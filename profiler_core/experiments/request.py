@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
@@ -78,6 +80,15 @@ def new_experiment(
         finding=finding,
         source=source,
     )
+
+
+def with_budget(experiment: Experiment, budget_s: float) -> Experiment:
+    """The same with another budget; a larger one takes up the capture that the old one cut off."""
+    change = msgspec.structs.replace
+    batches = experiment.batches
+    if budget_s > experiment.budget_s:
+        batches = tuple(change(batch, is_cut_off=False) for batch in batches)
+    return change(experiment, budget_s=budget_s, batches=batches)
 
 
 def words_of(spec: CaptureSpec) -> list[str]:

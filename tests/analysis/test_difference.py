@@ -57,6 +57,10 @@ def test_a_loss_is_a_regression_and_noise_is_none():
             Difference("a", "b", 2e6, 1.9e6, (-1e5, 3e5), 1e5),
             ("which is within the noise.", "cannot be told from noise."),
         ),
+        (
+            Difference("a", "b", 2e6, 1.5e6, (4e5, 6e5), -1.5e5),
+            ("95 %", "expected no gain, but a step that takes 150 µs longer."),
+        ),
         (Difference("a", "b", 2e6, 1.9e6), ("too few rounds for an interval.", "")),
     ],
 )

@@ -29,6 +29,9 @@ def prediction_sentence(difference: Difference) -> str:
     realised = difference.realised
     if difference.predicted_ns is None or realised is None:
         return ""
+    if difference.predicted_ns < 0:
+        longer = format_duration(-difference.predicted_ns)
+        return f"The finding expected no gain, but a step that takes {longer} longer."
     bound = "at most " if difference.is_bound else ""
     text = f"The finding put {bound}{format_duration(difference.predicted_ns)} per step at stake: "
     if not difference.is_beyond_noise:

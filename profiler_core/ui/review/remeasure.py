@@ -7,7 +7,7 @@ import streamlit as st
 
 from profiler_core.analysis.wording.difference import difference_sentence, prediction_sentence
 from profiler_core.dates import short
-from profiler_core.errors import FusionscopeError
+from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.model.history import RecordedRun
 from profiler_core.model.review import Difference, FindingTask, Review, ReviewFinding
 from profiler_core.session.cache import SHARED
@@ -91,7 +91,9 @@ def _close(review: Review, finding: ReviewFinding, version: int, run_id: str) ->
     with told("Closed with the difference."):
         who = writer()
         difference = difference_with(finding, before_id, run_id) if before_id else None
-        if difference is not None:
-            history.close_finding(
-                review.review_id, finding.reference, version, difference, person=who
+        if difference is None:
+            raise BadInput(
+                "One of the two runs was not timed, or is not here any more.",
+                remedy="Choose another run.",
             )
+        history.close_finding(review.review_id, finding.reference, version, difference, person=who)

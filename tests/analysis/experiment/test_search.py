@@ -9,6 +9,7 @@ from profiler_core.analysis.experiment.choice import same, variant_of
 from profiler_core.analysis.experiment.effects import effects, effects_on, worst
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.experiment.search import PER_CAPTURE, End, Plan, next_plan
+from profiler_core.experiments.request import with_budget
 from profiler_core.model.experiment import Gain
 from tests.analysis.experiment.worlds import World, asked, choices_of, searched
 
@@ -102,6 +103,14 @@ def test_a_capture_that_the_budget_cut_off_is_the_last_one():
     cut = msgspec.structs.replace(experiment.batches[-1], is_cut_off=True)
     experiment = msgspec.structs.replace(experiment, batches=(*experiment.batches[:-1], cut))
     assert next_plan(experiment, CHOICES) == End("budget")
+
+
+def test_a_larger_budget_takes_up_what_was_cut_off():
+    experiment, _ = searched(World({}), CHOICES, asked(budget_s=80.0))
+    cut = msgspec.structs.replace(experiment.batches[-1], is_cut_off=True, trials=())
+    experiment = msgspec.structs.replace(experiment, batches=(*experiment.batches[:-1], cut))
+    assert next_plan(with_budget(experiment, 80.0), CHOICES) == End("budget")
+    assert isinstance(next_plan(with_budget(experiment, 900.0), CHOICES), Plan)
 
 
 def test_each_lever_of_the_leader_is_left_out_and_its_share_is_measured():
