@@ -52,11 +52,11 @@ class SearchIndex:
         if not words:
             return ()
         ranked = []
-        for place, text in enumerate(self._texts):
+        for number, text in enumerate(self._texts):
             if all(word in text for word in words):
-                entry = self.entries[place]
-                rank = _rank(self._titles[place], whole, words)
-                key = (rank, _KINDS.index(entry.kind), -(entry.step_ns or 0.0), place)
+                entry = self.entries[number]
+                rank = _rank(self._titles[number], whole, words)
+                key = (rank, _KINDS.index(entry.kind), -(entry.step_ns or 0.0), number)
                 ranked.append((key, entry))
         ranked.sort(key=lambda pair: pair[0])
         chosen: list[SearchEntry] = []

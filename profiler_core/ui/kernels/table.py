@@ -22,7 +22,7 @@ from profiler_core.units import format_per_step
 _HEIGHT_PX = 460
 # (characters of a name, the column that holds them in px, characters of a run's name) of two runs
 # and of more: the kind fits beside their times into a window of 1280 px.
-_ROOM, _LITTLE_ROOM = (34, 248, 16), (30, 220, 10)
+_ROOM, _LITTLE_ROOM = (34, 248, 16), (30, 230, 10)
 _COUNTED = ("dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes")
 _NO_NEWS_US = 0.5  # per step; smaller than what two profiled runs of the same code differ by
 
@@ -149,7 +149,7 @@ def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
         "n": st.column_config.TextColumn(
             "calls per step", width=24 + 34 * len(labels), help=f"In {', then '.join(labels)}."
         ),
-        "category": st.column_config.TextColumn("kind", width=116),
+        "category": st.column_config.TextColumn("kind", width=130),
         "whole": st.column_config.TextColumn("whole name", width=240),
     }
     for run, label in enumerate(labels):

@@ -177,11 +177,11 @@ def _columns(shown: Shown) -> dict[str, Any]:
             help=f"Of {shown.labels[1]}'s time, its part of kernels that work for others too.",
         ),
         "bytes": text(
-            "moved", width=116,
+            "moved", width=124,
             help=f"{sides}read and written per step, at least, by the shapes of the tensors.",
         ),
         "made": text(
-            "allocated", width=116,
+            "allocated", width=124,
             help=f"{sides}allocated per step; a CUDA graph's replay allocates nothing.",
         ),
         "only": text("", width=150),
