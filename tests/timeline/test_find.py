@@ -1,8 +1,5 @@
 """Events by name: in both directions, over tracks, and how many there are."""
 
-import gc
-import weakref
-
 import numpy as np
 
 from profiler_core.timeline.build import build_index
@@ -68,13 +65,3 @@ def test_a_thread_that_waits_says_for_how_long(tmp_path):
     tracks = open_index(tmp_path / "index").layout.tracks
     waiting = {track.tid: (track.busy_ns, track.waiting_ns) for track in tracks}
     assert waiting == {MAIN: (700, 700), 300: (995, 995)}
-
-
-def test_what_was_searched_lets_go_of_its_trace(tmp_path):
-    index = an_index(tmp_path)
-    for words in ("add", "relu", "gemm", "aten", "addmm", "add"):
-        assert find(index, words, -1, forward=True).n
-    left = weakref.ref(index)
-    del index
-    gc.collect()
-    assert left() is None
