@@ -76,6 +76,11 @@ def resume_experiment(asker: Asker | None, experiment_id: str) -> None:
     job = job_of(experiment_id)
     if job is not None and job.is_live:
         raise BadInput(f"{experiment.title} is on its way.", remedy="Wait for its end.")
+    if settings().runner_user is not None:  # it could neither read the folder nor write it
+        raise BadInput(
+            "Captures here run as another user of the system, who cannot go on with an experiment.",
+            remedy="Start it anew.",
+        )
     _submit(asker, experiment)
 
 

@@ -1,6 +1,7 @@
 """The page *Experiments* on made-up captures: what is known, what to take, what to do about it."""
 
 import re
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ from profiler_core.errors import BadInput
 from profiler_core.experiments.request import new_experiment, spec_of
 from profiler_core.model.experiment import Gain
 from profiler_core.store.experiments import write_experiment
+from profiler_core.ui.experiments import panel
 from tests.analysis.experiment.worlds import World
 from tests.apps import opened, text_of
 from tests.experiments.made_up import Machine, runner
@@ -100,3 +102,27 @@ def test_a_started_one_is_a_job_with_a_folder_before_it_runs(experiment, monkeyp
     assert about["is_own_machine"]
     text = text_of(opened("experiments", experiment=experiment_id))
     assert "Nothing is measured yet." in text
+
+
+def test_what_another_user_runs_is_followed_before_its_folder_is_there(experiment, monkeypatch):
+    """Its folder is taken in at the end; until then the page said that there is no experiment."""
+    spec = SimpleNamespace(title="Try settings of it", kind="try", owner=None, submitted_at=0.0)
+    latest = SimpleNamespace(text="Compiling default.")
+    job = SimpleNamespace(
+        spec=spec, job_id="j1", is_live=True, state="running", cancel_requested=False, error=None,
+        started_at=1.0, ended_at=2.0, progress=SimpleNamespace(latest=latest),
+    )  # fmt: skip
+    monkeypatch.setattr(panel, "job_of", lambda _: job)
+    app = opened("experiments", experiment="20261123-000000-try-other-0000")
+    text = text_of(app)
+    assert "Try settings of it" in text
+    assert "Compiling default." in text
+    assert "There is no experiment" not in text
+    assert "Cancel" in [button.label for button in app.button]
+
+
+def test_another_user_cannot_go_on_with_an_experiment(experiment, monkeypatch):
+    """It would have measured all of it once more, and what it found would not have been kept."""
+    monkeypatch.setattr(experimenting, "settings", lambda: SimpleNamespace(runner_user="runner"))
+    with pytest.raises(BadInput, match="another user of the system"):
+        experimenting.resume_experiment(ME, experiment.experiment_id)

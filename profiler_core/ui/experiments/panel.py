@@ -11,7 +11,7 @@ from profiler_core.analysis.rows.experiment import trials_table
 from profiler_core.analysis.wording.experiment import evidence, headline, responsible
 from profiler_core.door.asker import why_no_capture
 from profiler_core.door.experimenting import job_of, resume_experiment
-from profiler_core.errors import FusionscopeError
+from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.experiments.pasted import pasted
 from profiler_core.figures.experiment import cost_figure, timed_trials
 from profiler_core.jobs.service import Job
@@ -39,8 +39,9 @@ def experiment_panel(experiment_id: str) -> None:
     Raises:
         BadInput: there is no such experiment.
     """
-    read_experiment(home.runs_directory(), experiment_id)  # a problem is the page's, not a part's
     job = job_of(experiment_id)
+    if job is None:  # a problem is the page's, not a part's
+        read_experiment(home.runs_directory(), experiment_id)
     is_live = job is not None and job.is_live
 
     def follow() -> None:
@@ -48,7 +49,16 @@ def experiment_panel(experiment_id: str) -> None:
         now = job_of(experiment_id)
         if is_live != (now is not None and now.is_live):
             st.rerun()  # it ended, or was resumed: stops or begins the refreshing
-        _draw(read_experiment(home.runs_directory(), experiment_id), now)
+        try:
+            experiment = read_experiment(home.runs_directory(), experiment_id)
+        except BadInput:
+            if now is None:
+                raise
+            # What another user of the system runs is taken in at its end.
+            show_claim([], (now.spec.title,), [])
+            _state(experiment_id, "finished", now)
+            return
+        _draw(experiment, now)
 
     st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
 
@@ -57,7 +67,7 @@ def _draw(experiment: Experiment, job: Job | None) -> None:
     facts = [experiment.title, experiment.device, f"torch {experiment.torch}"]
     known = [fact for fact in facts if fact and fact != "torch "]
     show_claim(known, headline(experiment), [evidence(experiment)])
-    _state(experiment, job)
+    _state(experiment.experiment_id, experiment.state, job)
     if not experiment.trials:
         return
     leader = leader_of(experiment)
@@ -88,18 +98,23 @@ def _draw(experiment: Experiment, job: Job | None) -> None:
             show_notes([f"{entry.lever}: {entry.why}." for entry in experiment.unfit])
 
 
-def _state(experiment: Experiment, job: Job | None) -> None:
-    """The job's state with what can be done about it."""
+def _state(key: str, state: str, job: Job | None) -> None:
+    """The job's state with what can be done about it.
+
+    Args:
+        key: the experiment's id.
+        state: as its file says.
+        job: of it; None: there is none any more.
+    """
     is_live = job is not None and job.is_live
     may = why_no_capture(asker()) is None
     with st.container(horizontal=True, vertical_alignment="center", key="fs_try_state"):
-        chip = state_chip(job) if job is not None else escape(experiment.state)
+        chip = state_chip(job) if job is not None else escape(state)
         took = f" <span class=fs-note>{elapsed(job)}</span>" if job is not None else ""
         st.html(f"<div class=fs-job-head>{chip}{took}</div>", width="stretch")
-        key = experiment.experiment_id
         if is_live and job is not None:
             cancel_button(job)
-        elif experiment.state != "finished":
+        elif state != "finished":
             st.button(
                 "Resume", key=f"fs_try_resume_{key}", on_click=_resume, args=(key,),
                 disabled=not may,
