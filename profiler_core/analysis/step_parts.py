@@ -20,6 +20,7 @@ class StepParts:
     idle_ns: float
     scale: float  # what each category was multiplied by, so that the parts sum to the step
     device_kind: Literal["gpu", "cpu"]
+    has_late_rank: bool = False  # idle_ns holds what it waits for a rank with more work
     is_whole_trace: bool = False  # no step is marked in it: it may hold any number
 
 
@@ -53,6 +54,7 @@ def step_parts(
         idle_ns=step - busy,
         scale=scale,
         device_kind=summary.device_kind,
+        has_late_rank=late_ns > 0,
         is_whole_trace=clock == "profiled" and not summary.window.annotated,
     )
 

@@ -104,7 +104,7 @@ def _hover(row: ModuleRow, side: int, total: float, labels: Sequence[str]) -> st
         f"<b>{plotly_text(row.path[-160:] or 'step')}</b>{named}",
         f"{format_duration(time)} · {format_share(time / total if total else None)} of "
         f"{plotly_text(labels[side])} · "
-        f"{format_count(row.per_step(own.n_kernels, side))} kernels per step",
+        f"{format_count(row.per_step(own.n_kernels, side))} kernels and copies per step",
     ]
     if own.shared_ns:
         shared = row.per_step(own.shared_ns, side)

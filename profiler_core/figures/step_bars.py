@@ -23,6 +23,7 @@ _LABELLED_SHARE = 0.055  # of the longest bar; narrower parts have no room for a
 _SHOWN_SHARE = 0.004  # kinds below this in every bar are joined: they would be one pixel wide
 
 _IDLE = {"gpu": "GPU idle", "cpu": "no operator"}
+_WAITING = "waiting for a rank"
 _REST = "smallest categories"
 
 
@@ -152,9 +153,16 @@ def _segments(
     if max(smallest, default=0.0) > 0:
         segments.append(("other", _REST, palette.category("other"), smallest))
     idle = [p.idle_ns for p in parts]
-    kind = parts[0].device_kind if parts else "gpu"
-    segments.append(("", _IDLE[kind], palette.idle, idle))
+    segments.append(("", _idle_label(parts), palette.idle, idle))
     return segments
+
+
+def _idle_label(parts: Sequence[StepParts]) -> str:
+    """What the rest of any of the bars is; a run whose GPU events were cut off is of the CPU."""
+    labels = dict.fromkeys(_IDLE[p.device_kind] for p in parts) or {_IDLE["gpu"]: None}
+    if any(p.has_late_rank for p in parts):
+        labels[_WAITING] = None
+    return " or ".join(labels)
 
 
 def _text(width_ns: float, longest_ns: float, factor: float) -> str:

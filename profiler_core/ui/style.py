@@ -140,6 +140,7 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-unfused th:nth-child(2) { width:13%; }
 .fs-unfused th:nth-child(3) { width:27%; }
 .fs-told td:first-child, .fs-nodes td:first-child { color:var(--fs-ink); }
+.fs-recompiles td:nth-child(2) { min-width:22ch; }
 .fs-code { font-family:'JetBrains Mono',monospace; font-size:12.5px; line-height:1.55; margin:4px 0;
   padding:8px 12px; background:var(--fs-raised); border-radius:6px; overflow-x:auto;
   color:var(--fs-muted); }

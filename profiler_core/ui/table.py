@@ -8,6 +8,14 @@ from profiler_core.analysis.rows.table import Table
 from profiler_core.markup import Markup, render
 from profiler_core.ui.dossier.address import item_link
 
+_FRAME_ROW_PX = 31  # of st.dataframe, at the theme's size of type
+_FRAME_BORDERS_PX = 3
+
+
+def frame_height(n_rows: int, *, most_px: int) -> int:
+    """Height of an st.dataframe with its head: no empty rows below, none cut before `most_px`."""
+    return min(most_px, _FRAME_BORDERS_PX + _FRAME_ROW_PX * (1 + max(1, n_rows)))
+
 
 def show_table(
     table: Table,

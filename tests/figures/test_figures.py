@@ -1,6 +1,7 @@
 """Drawn without raising, axes with units, names escaped, parts that add up. No pixels."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -46,6 +47,16 @@ def test_a_kind_has_one_colour_in_bars_and_legend():
     assert bars == dict(step_legend(parts, LIGHT))
     assert bars["normalisation"] == LIGHT.category("norm")
     assert bars["GPU idle"] == LIGHT.idle
+
+
+def test_the_rest_of_the_bars_has_a_name_that_is_true_of_each():
+    gpu, cpu = (
+        some_parts(100.0, gemm=50.0),
+        replace(some_parts(100.0, gemm=50.0), device_kind="cpu"),
+    )
+    job = replace(gpu, has_late_rank=True)
+    names = [step_legend(parts, LIGHT)[-1][0] for parts in ([gpu], [gpu, cpu], [job, gpu])]
+    assert names == ["GPU idle", "GPU idle or no operator", "GPU idle or waiting for a rank"]
 
 
 @MODES

@@ -44,13 +44,18 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
         name, batch = key
         label = _PHASES[name] + (f", {format_count(batch)}" if batch is not None else "")
         below = tuple(
-            f"{text} {unit}"
+            f"{text} {_unit(unit, text)}"
             for unit, value in _BELOW.items()
             if (text := _values(of_runs, value)).strip(f"{_NONE} →")
         )
         values = (Cell(_values(of_runs, value)) for value in columns.values())
         rows.append((Cell(label, below=below), *values))
     return Table(("Phase, batch", *columns), tuple(rows))
+
+
+def _unit(unit: str, text: str) -> str:
+    is_one = unit == "steps" and set(text.split(" → ")) <= {"1", _NONE}
+    return "step" if is_one else unit
 
 
 def _values(phases: Sequence[ServerPhase | None], value: _Value) -> str:

@@ -240,7 +240,7 @@ def fairness_statement(judged: Fairness) -> Statement:
         is_known = None not in judged.throttled
         return Statement(
             (f"{labels[0]} and {labels[1]}",),
-            f"SM clock {low:.0f} and {high:.0f} MHz"
+            f"SM clock {_both_clocks(low, high)}"
             + (
                 ", neither was throttled."
                 if is_known
@@ -259,6 +259,11 @@ def fairness_statement(judged: Fairness) -> Statement:
         for label, event in judged.throttling
     ]
     return Statement(("Not a fair comparison",), f"{'; '.join(reasons)}.")
+
+
+def _both_clocks(first_mhz: float, second_mhz: float) -> str:
+    first, second = f"{first_mhz:.0f}", f"{second_mhz:.0f}"
+    return f"{first} MHz for both" if first == second else f"{first} and {second} MHz"
 
 
 def _number(value: float | None, unit: str) -> str | None:

@@ -43,7 +43,7 @@ def show_recompiles(compiled: Compiled) -> None:
             key="recompile_times",
             alt="When each recompile began and how long it took.",
         )
-    show_table(recompile_table(compiled.report, _MOST), _TOLD)
+    show_table(recompile_table(compiled.report, _MOST), f"{_TOLD} fs-recompiles")
 
 
 def show_cudagraphs(report: CompilationReport) -> None:

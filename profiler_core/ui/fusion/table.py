@@ -15,6 +15,7 @@ from profiler_core.ui.counters.words import dram_change
 from profiler_core.ui.dossier.address import picked_row, picking_key
 from profiler_core.ui.fusion.address import list_candidate, open_group
 from profiler_core.ui.style import colors
+from profiler_core.ui.table import frame_height
 
 _LONGEST_HEAD = 16  # characters of a run's name
 _MOST_ROWS = 2000
@@ -55,7 +56,7 @@ def show_table(
     st.dataframe(
         _styled(rows, measured, pair.explanation.job_ledger),
         hide_index=True,
-        height=min(420, 38 + 35 * max(1, len(rows))),
+        height=frame_height(len(rows), most_px=420),
         column_config=_columns(pair),
         on_select=lambda: _from_table(key, rows, candidate),
         selection_mode="single-cell",

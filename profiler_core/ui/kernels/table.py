@@ -17,6 +17,7 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.spreadsheet import harmless
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
 from profiler_core.ui.style import colors
+from profiler_core.ui.table import frame_height
 from profiler_core.units import format_per_step
 
 _HEIGHT_PX = 460
@@ -37,7 +38,7 @@ def show_kernels(labels: Sequence[str], rows: Sequence[KernelRow], measured: Mea
     st.dataframe(
         _styled(labels, rows, measured),
         hide_index=True,
-        height=min(_HEIGHT_PX, 38 + 35 * max(len(rows), 1)),
+        height=frame_height(len(rows), most_px=_HEIGHT_PX),
         column_config=_columns(labels, measured),
         on_select=lambda: _from_table(key, rows),
         selection_mode="single-cell",

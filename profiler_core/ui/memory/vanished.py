@@ -24,7 +24,7 @@ def show_vanished(
     if vanished is None:
         st.html(f"<p class=fs-note>{escape(comparison.problem or '')}</p>")
         return
-    st.html(f"<p class=fs-sub>{escape(_sentence(vanished, candidate.label))}</p>")
+    st.html(f"<p class=fs-sub>{escape(_sentence(vanished, baseline.label, candidate.label))}</p>")
     rows = [row for row in vanished.rows if row.n[0] or row.n[1]]
     st.html(_table(vanished, rows[:_ROWS], baseline.label, candidate.label))
     if len(rows) > _ROWS:
@@ -38,15 +38,15 @@ def show_vanished(
         st.html(f"<p class=fs-note>Sizes that are gone, per step: {escape(sizes)}.</p>")
 
 
-def _sentence(vanished: Vanished, candidate: str) -> str:
-    total = format_bytes(vanished.bytes[0])
-    was = f"{format_count(vanished.n[0])} buffers of together {total} per step"
-    if vanished.vanished_bytes <= 0:
-        excess = format_bytes(-vanished.vanished_bytes)
-        return f"Nothing on balance: {candidate} allocates {excess} more than the {was} before."
+def _sentence(vanished: Vanished, baseline: str, candidate: str) -> str:
+    was, now = (
+        f"{format_count(n)} buffers ({format_bytes(size)})"
+        for n, size in zip(vanished.n, vanished.bytes, strict=True)
+    )
+    balance = vanished.vanished_bytes
     return (
-        f"Of {was}, {candidate} makes {format_count(vanished.n[1])} of "
-        f"{format_bytes(vanished.bytes[1])}: {format_bytes(vanished.vanished_bytes)} less."
+        f"{baseline} makes {was} per step, {candidate} {now}: "
+        f"{format_bytes(abs(balance))} {'less' if balance > 0 else 'more'}."
     )
 
 

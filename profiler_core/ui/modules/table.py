@@ -14,6 +14,7 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
 from profiler_core.ui.modules.data import Shown
 from profiler_core.ui.style import colors
+from profiler_core.ui.table import frame_height
 from profiler_core.units import format_bytes, format_per_step
 
 _MOST_ROWS = 2000
@@ -125,7 +126,7 @@ def _draw(
     st.dataframe(
         styled.map(colour, subset=["delta"]) if shown.is_pair else styled,
         hide_index=True,
-        height=min(560, 38 + 35 * max(1, min(n, _MOST_ROWS))),
+        height=frame_height(min(n, _MOST_ROWS), most_px=560),
         column_config=_columns(shown),
         on_select=lambda: _from_table(key, items),
         selection_mode="single-cell",
@@ -169,8 +170,8 @@ def _columns(shown: Shown) -> dict[str, Any]:
         ),
         "calls": number("calls", format="plain", width=66, help="Calls per step."),
         "n": text(
-            "kernels", width=88,
-            help=f"{sides}device events per step that work for it, shared ones included.",
+            "kernels, copies", width=106,
+            help=f"{sides}kernels, copies and memsets per step that work for it, shared ones included.",
         ),
         "shared": number(
             "shared, µs", format="%.1f", width=88,

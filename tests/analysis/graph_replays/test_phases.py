@@ -129,6 +129,7 @@ def test_two_runs_are_beside_each_other_batch_by_batch() -> None:
     assert rows["decode, 8"][step] == "4.00 ms → 3.00 ms"
     assert rows["decode, 8"][replayed] == "0 % → 100 %"
     assert rows["decode, 16"][step] == "– → 5.00 ms"
+    assert [row[0].below[0] for row in table.rows] == ["1 → 1 step", "– → 1 step"]
 
 
 def test_a_trace_of_no_server_has_none() -> None:
