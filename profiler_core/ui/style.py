@@ -170,6 +170,8 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-dossier .fs-t { font-size:13px; }
 .fs-dossier .fs-t td, .fs-dossier .fs-t th { padding:4px 8px; font-size:12.5px; }
 .fs-dossier .fs-t th:first-child { padding-left:0; white-space:normal; overflow-wrap:anywhere; }
+.fs-dossier .fs-t thead th { overflow-wrap:break-word; min-width:0; padding:4px 5px; }
+.fs-dossier .fs-detail:not(.fs-told) td { white-space:nowrap; padding:4px 5px; }
 .fs-dossier .fs-told td:last-child { white-space:normal; overflow-wrap:anywhere; }
 .fs-dossier .fs-told th:first-child { overflow-wrap:normal; min-width:8ch; }
 .fs-related td { width:1%; white-space:nowrap !important; }

@@ -171,7 +171,8 @@ def _columns(shown: Shown) -> dict[str, Any]:
         "calls": number("calls", format="plain", width=66, help="Calls per step."),
         "n": text(
             "kernels, copies", width=106,
-            help=f"{sides}kernels, copies and memsets per step that work for it, shared ones included.",
+            help=f"{sides}kernels, copies and memsets per step that work for it, shared ones "
+            "included.",
         ),
         "shared": number(
             "shared, µs", format="%.1f", width=88,
