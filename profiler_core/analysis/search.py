@@ -1,8 +1,9 @@
 """Search over all that a comparison names: modules, operators, kernels, groups, lines, breaks.
 
-Every word must occur. Exact names come first, then what begins with the query, then names with
-each word as a whole part ("h.3" in "transformer.h.3.ln_1", and not in "h.31"), then parts that
-begin with them, then the rest; of equal rank the kind that says most, then the most time.
+Every word must occur, but for those that only hold a question together: "layer norm of layer 3".
+Exact names come first, then what begins with the query, then names with each word as a whole part
+("h.3" in "transformer.h.3.ln_1", and not in "h.31"), then parts that begin with them, then the
+rest; of equal rank the kind that says most, then the most time.
 """
 
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ EntryKind = Literal["module", "operator", "kernel", "group", "source line", "gra
 _KINDS: tuple[EntryKind, ...] = (
     "module", "operator", "kernel", "group", "source line", "graph break",
 )  # fmt: skip
+_FILLERS = frozenset(("a", "an", "and", "at", "by", "for", "my", "of", "the", "with"))
 _MOST_PER_KIND = 8  # of one answer: twelve equal layers must not hide the kernel
 
 
@@ -48,7 +50,7 @@ class SearchIndex:
     def search(self, query: str, most: int) -> tuple[SearchEntry, ...]:
         """The best entries for some words, best first; none for no word."""
         whole = " ".join(query.lower().split())
-        words = whole.split()
+        words = [word for word in whole.split() if word not in _FILLERS] or whole.split()
         if not words:
             return ()
         ranked = []

@@ -31,6 +31,12 @@ def test_a_layers_number_is_a_whole_part():
     assert set(found[1:]) == {"h.31.ln_1", "h.3.ln_12"}  # they hold both words all the same
 
 
+def test_words_that_only_hold_a_question_together_need_not_occur():
+    modules = [a_module("encoder.layer.3.output.LayerNorm"), a_module("encoder.layer.3.output")]
+    assert titles(modules, "my layer norm of layer 3") == ["encoder.layer.3.output.LayerNorm"]
+    assert titles([a_kernel("of_all"), a_kernel("add")], "of") == ["of_all"]  # alone it is meant
+
+
 def test_exact_then_prefix_then_parts_then_details():
     entries = [
         a_kernel("gelu", detail="calls add"),

@@ -47,7 +47,7 @@ def edit(folder, **changed):
 
 def test_a_pair_is_judged_and_its_numbers_stand_side_by_side(home):
     text = text_of(opened(**PAIR))
-    for word in ("A fair comparison", "2.87 J", "1.67 J", "1980 MHz", "89.7 mJ", "−42 %"):
+    for word in ("A fair comparison", "2.87 J", "1.67 J", "1980 MHz for both", "89.7 mJ", "−42 %"):
         assert word in text
     assert "from their deadline" in text
 

@@ -1,5 +1,6 @@
 """Telemetry in words: readings, where they come from, and whether a comparison is a fair one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.telemetry.fairness import MOST_APART, Fairness
@@ -236,11 +237,10 @@ def fairness_statement(judged: Fairness) -> Statement:
             f"the clocks of {listed(judged.without_clocks)} were not sampled for long enough.",
         )
     if judged.fair:
-        low, high = judged.sm_clock_mhz
         is_known = None not in judged.throttled
         return Statement(
             (f"{labels[0]} and {labels[1]}",),
-            f"SM clock {_both_clocks(low, high)}"
+            f"SM clock {_both_clocks(judged.sm_clock_mhz)}"
             + (
                 ", neither was throttled."
                 if is_known
@@ -261,8 +261,8 @@ def fairness_statement(judged: Fairness) -> Statement:
     return Statement(("Not a fair comparison",), f"{'; '.join(reasons)}.")
 
 
-def _both_clocks(first_mhz: float, second_mhz: float) -> str:
-    first, second = f"{first_mhz:.0f}", f"{second_mhz:.0f}"
+def _both_clocks(mhz: Sequence[float | None]) -> str:
+    first, second = (f"{clock:.0f}" for clock in mhz)
     return f"{first} MHz for both" if first == second else f"{first} and {second} MHz"
 
 
