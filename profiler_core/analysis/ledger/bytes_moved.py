@@ -144,6 +144,8 @@ def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
         left, right = matrices[-2:]
         columns = right[-1] if left[-1] == right[-2] else right[-2]
         return prod(left[:-1]) * columns * item
+    if common == "embedding" and len(shapes) > 1:  # (table, indices): a row of it for each
+        return prod(shapes[1]) * shapes[0][-1] * item
     if common in ("convolution", "convolution_backward", "attention", "attention_backward"):
         # A convolution's result depends on its stride; gradients are as large as their inputs.
         return None if common == "convolution" else sum(prod(s) for s in shapes[-2:]) * item

@@ -44,7 +44,7 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
         name, batch = key
         label = _PHASES[name] + (f", {format_count(batch)}" if batch is not None else "")
         below = tuple(
-            f"{text} {_unit(unit, text)}"
+            f"{text} {_unit(unit, of_runs)}"
             for unit, value in _BELOW.items()
             if (text := _values(of_runs, value)).strip(f"{_NONE} →")
         )
@@ -53,8 +53,8 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
     return Table(("Phase, batch", *columns), tuple(rows))
 
 
-def _unit(unit: str, text: str) -> str:
-    is_one = unit == "steps" and set(text.split(" → ")) <= {"1", _NONE}
+def _unit(unit: str, phases: Sequence[ServerPhase | None]) -> str:
+    is_one = unit == "steps" and all(phase is None or phase.n_steps == 1 for phase in phases)
     return "step" if is_one else unit
 
 

@@ -1,5 +1,7 @@
 """Bytes from shapes, counted by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from profiler_core.analysis.device_peaks import peaks_of
@@ -31,6 +33,13 @@ def test_a_product_writes_rows_by_columns():
         4 * (7 + 30 + 35),
         4 * 42,
     )
+
+
+def test_a_table_that_is_looked_up_counts_as_its_rows_that_are():
+    lookup = unit("aten::embedding", ((151936, 4096), (32,)), "c10::BFloat16")
+    indices = replace(lookup, dtypes=("c10::BFloat16", "long int"))
+    rows = 32 * 4096 * 2
+    assert bytes_of(indices, None) == (rows + 32 * 8, rows)
 
 
 def test_what_is_not_known_is_none():
