@@ -121,8 +121,9 @@ def _submit(asker: Asker, experiment: Experiment) -> None:
     ]
     if runner is None:  # that user makes the folder itself, and it is taken in at the end
         write_experiment(out, experiment)
-        if owner is not None:
-            write_owner(folder_of(out, experiment.experiment_id), owner)
+        folder = folder_of(out, experiment.experiment_id)
+        if owner is not None and owner_of(folder) is None:  # an admin who resumes it takes it not
+            write_owner(folder, owner)
     jobs.submit(
         module_words("profiler_core", "try", *words, "--out", "{out}", "--progress", "{progress}"),
         kind=KIND,

@@ -13,7 +13,8 @@ from profiler_core.door.asker import Asker, Refused
 from profiler_core.errors import BadInput
 from profiler_core.experiments.request import new_experiment, spec_of
 from profiler_core.model.experiment import Gain
-from profiler_core.store.experiments import write_experiment
+from profiler_core.owner_file import owner_of, write_owner
+from profiler_core.store.experiments import folder_of, write_experiment
 from profiler_core.ui.experiments import panel
 from tests.analysis.experiment.worlds import World
 from tests.apps import opened, text_of
@@ -126,3 +127,15 @@ def test_another_user_cannot_go_on_with_an_experiment(experiment, monkeypatch):
     monkeypatch.setattr(experimenting, "settings", lambda: SimpleNamespace(runner_user="runner"))
     with pytest.raises(BadInput, match="another user of the system"):
         experimenting.resume_experiment(ME, experiment.experiment_id)
+
+
+def test_an_experiment_stays_whose_it_is_when_an_admin_goes_on_with_it(experiment, monkeypatch):
+    folder = folder_of(home.runs_directory(), experiment.experiment_id)
+    write_owner(folder, "ada")
+    monkeypatch.setattr(experimenting.jobs, "submit", lambda *_, **__: "j1")
+    bob = Asker("bob", ("look", "capture"), is_own_machine=True, signed_in=True)
+    with pytest.raises(Refused, match="somebody else's"):
+        experimenting.resume_experiment(bob, experiment.experiment_id)
+    admin = Asker("root", ("look", "capture", "delete"), is_own_machine=True, signed_in=True)
+    experimenting.resume_experiment(admin, experiment.experiment_id)
+    assert owner_of(folder) == "ada"
