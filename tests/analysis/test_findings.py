@@ -462,7 +462,8 @@ def test_no_mode_is_advised_that_was_measured_slower_beside_it():
     finding = keys(one)["launch_bound"]
     assert finding.prediction.basis == "measured_by_sibling"
     assert finding.at_stake_ns == -16_000.0
-    assert "reduce-overhead beside this run saves −16.0 µs" in evidence_text(finding)
+    assert "reduce-overhead beside this run makes the step 16.0 µs longer" in evidence_text(finding)
+    assert advice_text(finding) == finding.advice  # it says itself that graphs do not help
     advice = finding.advice
     assert advice.startswith("CUDA graphs do not help here: reduce-overhead is beside this run")
     assert "221 µs" in advice

@@ -8,6 +8,7 @@ from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.units import format_duration, format_durations
 
 _MOST_NAMED = 2
+_WEIGHED = ("launch_bound",)  # its advice says itself what to do where graphs would lose
 
 
 def stake_text(finding: Finding) -> tuple[str, str]:
@@ -62,16 +63,16 @@ def basis_text(prediction: Prediction | None) -> str:
     if prediction.low_ns == prediction.high_ns == 0:
         return "It costs nothing here."
     interval = f"{amount_text(prediction)} ({interval_text(prediction)})"
+    longer = format_duration(-prediction.expected_ns)
+    slower = f"the step {longer} longer (saves {interval_text(prediction)})"
+    if prediction.basis == "measured_by_sibling" and prediction.is_loss:
+        return f"Measured: {prediction.reason} beside this run makes {slower}."
     if prediction.basis == "measured_by_sibling":
         return f"Measured: {prediction.reason} beside this run saves {interval}."
     if prediction.basis == "measured":
         return f"From {interval_text(prediction)}."
     if prediction.is_loss:
-        longer = format_duration(-prediction.expected_ns)
-        return (
-            f"A replay with this change makes the step {longer} longer "
-            f"(saves {interval_text(prediction)}): something else is the limit here."
-        )
+        return f"A replay with this change makes {slower}: something else is the limit here."
     return f"A replay with this change saves {interval}."
 
 
@@ -93,7 +94,8 @@ def advice_text(finding: Finding) -> str:
 
 
 def _loses(finding: Finding) -> bool:
-    return finding.prediction is not None and finding.prediction.is_loss
+    prediction = finding.prediction
+    return prediction is not None and prediction.is_loss and finding.key not in _WEIGHED
 
 
 def _advised_against(finding: Finding) -> str:
