@@ -90,7 +90,8 @@ def _begins_a_part(title: str, word: str) -> Literal["", "begin", "whole"]:
     best: Literal["", "begin", "whole"] = ""
     at = title.find(word)
     while at >= 0:
-        if at == 0 or not title[at - 1].isalnum():
+        before = title[at - 1] if at else " "
+        if not before.isalnum() and before != "×":  # "embedding ×3" is no third one
             end = at + len(word)
             if end == len(title) or not title[end].isalnum():
                 return "whole"

@@ -34,6 +34,8 @@ def test_a_layers_number_is_a_whole_part():
 def test_words_that_only_hold_a_question_together_need_not_occur():
     modules = [a_module("encoder.layer.3.output.LayerNorm"), a_module("encoder.layer.3.output")]
     assert titles(modules, "my layer norm of layer 3") == ["encoder.layer.3.output.LayerNorm"]
+    group = SearchEntry("group", "embedding ×3 + layer_norm", "", kernel_item("g"), 9.0)
+    assert titles([group, *modules], "layer norm layer 3")[0] == modules[0].title
     assert titles([a_kernel("of_all"), a_kernel("add")], "of") == ["of_all"]  # alone it is meant
 
 
