@@ -194,7 +194,7 @@ def test_run_and_search_stay_in_the_address_though_sections_move(
             candidate=["sample/bert/default", "sample/bert/reduce-overhead"],
         )
     )
-    field = page.get_by_label("Search")
+    field = page.get_by_label("Search", exact=True)
     expect(field).to_be_visible(timeout=2 * FIRST_MS)
     ready(page)
     page.get_by_role("radio", name="reduce-overhead").click()

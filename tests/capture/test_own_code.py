@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.capture import launcher
+from profiler_core.capture.devices import check_device
 from profiler_core.capture.interpreter import Interpreter
 from profiler_core.capture.own_code import check_function, check_own_code
 from profiler_core.capture.spec import CaptureSpec
@@ -84,6 +84,6 @@ def test_a_gpu_that_is_not_there_is_refused(device, n_gpus, words):
     gpus = tuple({"gpu_index": number} for number in range(n_gpus))
     interpreter = Interpreter("python", {"gpus": gpus})
     with pytest.raises(CaptureFailed, match=words):
-        launcher._check_device(spec, interpreter)
-    launcher._check_device(CaptureSpec("customcnn", device="cpu"), interpreter)
-    launcher._check_device(CaptureSpec("customcnn"), interpreter)
+        check_device(spec, interpreter)
+    check_device(CaptureSpec("customcnn", device="cpu"), interpreter)
+    check_device(CaptureSpec("customcnn"), interpreter)

@@ -294,7 +294,8 @@ MUTANTS = (
     ),
     Mutant(
         "gate/judgement.py", "rounds with a compilation judge nothing",
-        "n = measurement.n_compilations_while_timed if measurement else None", "n = 0", _GATE,
+        "for role, n in zip((\"baseline\", \"candidate\"), n_compilations, strict=True):",
+        "for role, n in ():", _GATE,
     ),
     # telemetry
     Mutant(

@@ -123,6 +123,8 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     written: int | None
     if output is not None and output[1] in ITEM_BYTES:
         written = prod(output[0]) * ITEM_BYTES[output[1]]
+    elif "::" in unit.name and not unit.name.startswith("aten::"):
+        return None  # of another library: what it is handed may be a whole cache
     else:
         written = _result(common, tensors)
     if written is None:

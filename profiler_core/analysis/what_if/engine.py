@@ -81,18 +81,28 @@ class WhatIf:
 
     @cached_property
     def is_host_bound(self) -> bool:
-        """Does the step wait for its host?"""
+        """Does the step wait for its host?
+
+        A host that waits for the device in the middle of a step leaves it without work afterwards,
+        also where the replay cannot be made as fast as the step was.
+        """
         scene = self.scene
         return (
             scene is not None
-            and scene.event_ns is not None
+            and (scene.event_ns is not None or bool(scene.two.waits.any()))
             and scene.two.device_per_step_ns < DEVICE_BOUND * scene.step_ns
         )
 
     def _left(self, scene: Scene, changes: Sequence[Change], case: int) -> float:
-        """The part of a step that is left: the replay's own error cancels out in the ratio."""
+        """The part of a step that is left: the replay's own error cancels out in the ratio.
+
+        No step is shorter than the device's own work in it.
+        """
         load = scene.load(case)
         before = scene.step_of(load)
         for change in changes:
             load = changed(load, change, scene, case)
-        return scene.step_of(load) / before if before else 1.0
+        if not before or not scene.step_ns:
+            return 1.0
+        device = float(load.device_ns.sum()) / scene.two.n_steps / scene.step_ns
+        return max(scene.step_of(load) / before, min(1.0, device))

@@ -33,6 +33,7 @@ from profiler_core.model.trace import Trace
 # hides the host so that the step does not tell: 0.34 to 0.65 on the H200s of docs/what_if.md.
 UNPROFILED = (0.75, 0.5, 0.35)
 # Operators whose result is a value or a shape on the host: what waits inside has to wait.
+_CONDITIONS = ("aten::is_nonzero",)  # a tensor in `if`, `while`, `and`
 _READS = (
     "aten::_local_scalar_dense",
     "aten::nonzero",
@@ -176,13 +177,20 @@ class Scene:
 
     @cached_property
     def forced(self) -> npt.NDArray[np.bool_]:
-        """Items at which the host waits for a value or a shape that it needs."""
-        reads = self._ranges_of(_READS)
-        last = np.searchsorted(reads[:, 0], self.two.begins, side="right") - 1
-        if not reads.size:
+        """Items at which the host waits for a value or a shape that it needs.
+
+        A tensor in a Python condition is none: written with `torch.where`, nothing is read.
+        """
+        return self.two.waits & self._inside(_READS) & ~self._inside(_CONDITIONS)
+
+    def _inside(self, names: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+        """Does the host begin an item inside of an operator of these names?"""
+        ranges = self._ranges_of(names)
+        if not ranges.size:
             return np.zeros(self.two.waits.size, dtype=np.bool_)
-        inside: npt.NDArray[np.bool_] = self.two.begins < reads[np.maximum(last, 0), 1]
-        return self.two.waits & (last >= 0) & inside
+        last = np.searchsorted(ranges[:, 0], self.two.begins, side="right") - 1
+        inside: npt.NDArray[np.bool_] = self.two.begins < ranges[np.maximum(last, 0), 1]
+        return (last >= 0) & inside
 
     def _ranges_of(self, names: tuple[str, ...]) -> Ints:
         """(begins, the latest end so far) of the operators of these names, in order of time."""

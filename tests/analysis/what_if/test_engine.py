@@ -5,12 +5,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks.what_if_judge import judge
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.engine import WhatIf
 from profiler_core.analysis.what_if.together import in_turn
+from profiler_core.session.run import Run
 from tests.analysis.compilation.test_costs import US, a_trace_us, steps_of
 from tests.builders import a_trace, kernel, launch, op, step
 from tests.larger import LARGER
+
+ROOT = Path(__file__).parents[3]
 
 SAMPLES = Path("sample_traces")
 FASTER = Change("tf32", ("gemm",), (0.5, 0.5, 0.5))
@@ -126,3 +130,19 @@ def test_predictions_are_near_what_was_measured(judged, lever, n):
     assert missed == (["breaks/d256_b1"] if lever == "no_breaks" else [])
     errors = sorted(row.error for row in rows if row.is_large)
     assert errors[len(errors) // 2] <= 0.25
+
+
+def test_a_condition_on_a_tensor_reads_nothing_once_it_is_written_without():
+    """The tutorial's model lost its break to `torch.where`: 362 µs per step became 303."""
+    run = Run.open(ROOT / "docs" / "tutorial" / "runs" / "net" / "reduce-overhead")
+    assert run.trace is not None
+    engine = WhatIf(run.trace, step_time_ns(run.record.measurement))
+    assert engine.is_host_bound
+    saved = engine.saved(Change("no_breaks"))
+    assert saved is not None
+    assert saved.low_ns <= 59_000 <= saved.high_ns
+    assert saved.expected_ns == pytest.approx(59_000, rel=0.15)
+    # No step is shorter than the device's own work in it.
+    assert engine.scene is not None
+    left = engine.scene.step_ns - saved.expected_ns
+    assert left >= engine.scene.two.device_per_step_ns * 0.99
