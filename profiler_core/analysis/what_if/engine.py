@@ -96,7 +96,7 @@ class WhatIf:
     def _left(self, scene: Scene, changes: Sequence[Change], case: int) -> float:
         """The part of a step that is left: the replay's own error cancels out in the ratio.
 
-        No step is shorter than the device's own work in it.
+        No step is shorter than the device's own work in it, which the profiler may slow a little.
         """
         load = scene.load(case)
         before = scene.step_of(load)
@@ -104,5 +104,5 @@ class WhatIf:
             load = changed(load, change, scene, case)
         if not before or not scene.step_ns:
             return 1.0
-        device = float(load.device_ns.sum()) / scene.two.n_steps / scene.step_ns
-        return max(scene.step_of(load) / before, min(1.0, device))
+        device_ns = DEVICE_BOUND * float(load.device_ns.sum()) / scene.two.n_steps
+        return max(scene.step_of(load) / before, min(1.0, device_ns / scene.step_ns))

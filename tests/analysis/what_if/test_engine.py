@@ -145,4 +145,4 @@ def test_a_condition_on_a_tensor_reads_nothing_once_it_is_written_without():
     # No step is shorter than the device's own work in it.
     assert engine.scene is not None
     left = engine.scene.step_ns - saved.expected_ns
-    assert left >= engine.scene.two.device_per_step_ns * 0.99
+    assert left >= engine.scene.two.device_per_step_ns * 0.96
