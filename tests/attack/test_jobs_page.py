@@ -13,9 +13,10 @@ from profiler_core.jobs import directory as files
 from profiler_core.jobs import service as jobs
 from profiler_core.store import history, incoming
 from profiler_core.store.uploads import Accepted
+from profiler_core.ui.jobs import listing
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.worker.protocol import Progress, Result
-from tests.attack.conftest import RUNNER, TEAM, Server
+from tests.attack.conftest import RUNNER, TEAM, VIEWER, Server
 from tests.uploading import drop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,8 +48,8 @@ def a_job(n: int, state: files.JobState, *, record: object = None, **more: Any) 
     return directory
 
 
-def opened(**query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "jobs.py"), default_timeout=60)
+def opened(page: str = "jobs", **query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "pages" / f"{page}.py"), default_timeout=60)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -124,3 +125,24 @@ def test_a_runner_sees_own_jobs_and_an_admin_all(server: Server) -> None:
     assert "trace&lt;/b&gt; 1" in text
     assert "trace&lt;/b&gt; 2" not in text
     assert [job.spec.owner for job in jobs.jobs(owner=who.person)] == [who.person]
+
+
+@pytest.mark.parametrize("kind", ["ingest", "read", "report", "export", "try"])
+def test_the_address_of_a_capture_shows_no_other_job(server: Server, kind: str) -> None:
+    server.is_at("127.0.0.1", TEAM, VIEWER)
+    job = a_job(1, "failed", kind=kind, owner="somebody else", error="secret.json is no trace.")
+    (job / files.LOG).write_text("secret line")
+    app = opened("capture", job=job.name)
+    text = html_of(app) + " ".join(element.value for element in app.markdown)
+    assert "There is no capture" in text.replace("\\", "")
+    assert "trace&lt;/b&gt; 1" not in text
+    assert "secret" not in text
+    assert not app.get("download_button")
+
+
+def test_an_admin_who_is_none_any_more_sees_own_jobs_on_the_open_page(server: Server) -> None:
+    a_job(1, "running", owner="somebody else")
+    server.is_at("127.0.0.1", f'{TEAM}admins = ["{RUNNER}"]\n', RUNNER)
+    assert len(listing.listed_jobs(listing.ALL)) == 1
+    server.is_at("127.0.0.1", TEAM, RUNNER)
+    assert listing.listed_jobs(listing.ALL) == ()

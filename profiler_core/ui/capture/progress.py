@@ -5,6 +5,7 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.capture_progress import (
     FINAL_PHASES,
@@ -51,13 +52,13 @@ def job_panel(job_id: str) -> None:
     """Show the job and follow it; when it ends the whole page runs once more.
 
     Raises:
-        BadInput: no such job.
+        BadInput: no such capture.
     """
-    is_live = jobs.job(job_id).is_live
+    is_live = _capture_of(job_id).is_live
 
     def follow() -> None:
         let_in()  # it refreshes itself, without the page around it
-        job = jobs.job(job_id)
+        job = _capture_of(job_id)
         if is_live and not job.is_live:
             # Stops the refreshing, and lets the list and the form see the end.
             st.rerun()
@@ -65,6 +66,14 @@ def job_panel(job_id: str) -> None:
 
     # One key for both: the panel must not jump when the refreshing stops.
     st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
+
+
+def _capture_of(job_id: str) -> Job:
+    """The job of a capture: everybody may look at these, at others only whose they are."""
+    job = jobs.job(job_id)
+    if job.spec.kind != "capture":
+        raise BadInput(f"There is no capture {job_id}.", remedy="Choose one from the list.")
+    return job
 
 
 def state_chip(job: Job) -> str:

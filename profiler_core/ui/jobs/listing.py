@@ -26,7 +26,7 @@ from profiler_core.ui.upload.receiving import accepted
 
 _REFRESH_S = 2.0
 _LISTED = 50
-_OWN, _ALL = "Mine", "Everybody's"
+OWN, ALL = "Mine", "Everybody's"
 _KINDS = {"capture": "Capture", "try": "Experiment", "ingest": "Upload", "read": "First reading"}
 
 
@@ -35,18 +35,17 @@ def show_jobs() -> None:
     who = asker()
     if who is None:
         return
-    owner = who.person if who.signed_in else None
+    whose = OWN
     if who.signed_in and "delete" in who.deeds:
         whose = st.segmented_control(
-            "Whose", [_OWN, _ALL], default=_OWN, required=True, label_visibility="collapsed",
-            **in_address("whose", _OWN),
+            "Whose", [OWN, ALL], default=OWN, required=True, label_visibility="collapsed",
+            **in_address("whose", OWN),
         )  # fmt: skip
-        owner = None if whose == _ALL else owner
-    is_live = any(job.is_live for job in _listed(owner))
+    is_live = any(job.is_live for job in listed_jobs(whose))
 
     def follow() -> None:
         let_in()  # it refreshes itself, without the page around it
-        listed = _listed(owner)
+        listed = listed_jobs(whose)
         if is_live and not any(job.is_live for job in listed):
             st.rerun()  # stops the refreshing
         _draw(listed)
@@ -54,8 +53,17 @@ def show_jobs() -> None:
     st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
 
 
-def _listed(owner: str | None) -> tuple[Job, ...]:
-    return jobs.jobs(_LISTED, owner=owner, which=_is_news)
+def listed_jobs(whose: str) -> tuple[Job, ...]:
+    """The newest jobs that this person may see now: the role may have changed on an open page.
+
+    Args:
+        whose: `ALL` counts for an admin only.
+    """
+    who = asker()
+    if who is None:
+        return ()
+    sees_all = not who.signed_in or (whose == ALL and "delete" in who.deeds)
+    return jobs.jobs(_LISTED, owner=None if sees_all else who.person, which=_is_news)
 
 
 def _is_news(job: Job) -> bool:
