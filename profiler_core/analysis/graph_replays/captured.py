@@ -14,6 +14,7 @@ from typing import Literal
 
 import polars as pl
 
+from profiler_core.analysis.launches import is_graph_launch
 from profiler_core.analysis.per_name import per_name
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
 
@@ -41,11 +42,6 @@ class CapturedGraph:
     source: int  # 0: the trace that replays; n: the n-th of its graph_captures
     calls: tuple[CapturedCall, ...]  # in the order in which the host made them
     bucket: int | None  # the batch size that it was captured for, where a range says it
-
-    @property
-    def names(self) -> tuple[str | None, ...]:
-        """What each node starts, as far as its call says it."""
-        return tuple(call.kernel or _kind_name(call.kind) for call in self.calls)
 
 
 def captured_graphs(trace: Trace, source: int) -> list[CapturedGraph]:
@@ -112,16 +108,15 @@ def _launches(trace: Trace) -> pl.DataFrame:
     return (
         trace.runtime.with_row_index("row")
         .with_columns(call=pl.col("name").cast(pl.String))
-        .filter(pl.col("call").str.contains("Launch|Memcpy|Memset"), _is_no_replay())
+        .filter(
+            pl.col("call").str.contains("Launch|Memcpy|Memset"),
+            ~per_name(trace.runtime["name"], is_graph_launch, pl.Boolean),
+        )
         .join(started, on="correlation", how="anti", maintain_order="left")
         .filter(pl.col("correlation").is_null() | pl.col("correlation").is_first_distinct())
         .select("ts_ns", "pid", "row", "kernel", kind=kind)
         .filter(pl.col("kind").is_not_null())
     )
-
-
-def _is_no_replay() -> pl.Expr:
-    return ~pl.col("call").str.contains("GraphLaunch")
 
 
 def _buckets(trace: Trace) -> Iterator[tuple[int, int, str]]:
@@ -132,7 +127,3 @@ def _buckets(trace: Trace) -> Iterator[tuple[int, int, str]]:
         said = _BUCKET.match(name)
         if said is not None:
             yield ts, ts + dur, said[1]
-
-
-def _kind_name(kind: Kind) -> str | None:
-    return None if kind == KERNEL else kind

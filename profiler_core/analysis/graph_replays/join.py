@@ -60,6 +60,7 @@ class ReplayedCalls:
 
     calls: pl.DataFrame
     join: ReplayJoin
+    buckets: tuple[int, ...]  # batch sizes that graphs at hand were captured for, rising
 
     def estimated_size(self) -> int | float:
         """About how many bytes it holds."""
@@ -79,7 +80,7 @@ class _Replay:
 # Kernels, their categories, and the tokens of the step: what replays of equal graphs share.
 _Form = tuple[tuple[str, ...], tuple[str, ...], int | None]
 
-_SCHEMA = {"event": pl.UInt32(), "source": pl.UInt8(), "row": pl.UInt32()}
+_SCHEMA = {"event": pl.UInt32(), "source": pl.UInt32(), "row": pl.UInt32()}
 
 
 def replayed_calls(trace: Trace) -> ReplayedCalls:
@@ -125,7 +126,7 @@ def _replayed_calls(trace: Trace) -> ReplayedCalls:
         n_captured_here=sum(len(graph.calls) for graph in graphs if graph.source == 0),
         n_replays=len(replays),
     )
-    return ReplayedCalls(calls, join)
+    return ReplayedCalls(calls, join, _buckets(graphs))
 
 
 def _replays(trace: Trace) -> list[_Replay]:
@@ -241,9 +242,13 @@ def _aligned(replay: _Replay, calls: Sequence[CapturedCall]) -> list[tuple[int, 
     return [(replay.events[i], calls[j]) for i, j in pairs]
 
 
+def _buckets(graphs: Sequence[CapturedGraph]) -> tuple[int, ...]:
+    return tuple(sorted({graph.bucket for graph in graphs if graph.bucket is not None}))
+
+
 def _of_bucket(graphs: list[CapturedGraph], tokens: int | None) -> list[CapturedGraph]:
     """Of equal graphs those of the batch size that the step is padded to."""
-    buckets = sorted({graph.bucket for graph in graphs if graph.bucket is not None})
+    buckets = _buckets(graphs)
     if tokens is None or len(buckets) < 2:
         return graphs
     bucket = next((size for size in buckets if size >= tokens), buckets[-1])

@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 
 from profiler_core.analysis.categories import categorise
-from profiler_core.analysis.graph_replays.captured import captured_graphs
-from profiler_core.analysis.graph_replays.join import sources
+from profiler_core.analysis.graph_replays.join import replayed_calls
 from profiler_core.analysis.graph_replays.servers import Phase, ServerStep, server_steps
 from profiler_core.analysis.intervals import union_ns
 from profiler_core.analysis.launches import is_graph_launch
@@ -64,14 +63,7 @@ def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
     number = np.searchsorted(starts, launched, side="right") - 1
     work = work.with_columns(step=pl.Series(number, dtype=pl.Int64)).filter(pl.col("step") >= 0)
     of_step = {int(key[0]): rows for key, rows in work.group_by("step", maintain_order=True)}
-    sizes = sorted(
-        {
-            graph.bucket
-            for number, source in enumerate(sources(trace))
-            for graph in captured_graphs(source, number)
-            if graph.bucket is not None
-        }
-    )
+    sizes = replayed_calls(trace).buckets
     groups: defaultdict[tuple[Phase, int | None], list[int]] = defaultdict(list)
     for index, step in enumerate(steps):
         groups[step.phase, _padded(step, sizes)].append(index)
@@ -147,5 +139,5 @@ def _padding(steps: Sequence[ServerStep], batch: int | None) -> float | None:
     """Share of what is computed that nobody asked for; of tokens or requests, as `batch` counts."""
     counts_tokens = steps[0].server == "vLLM" or steps[0].phase != "decode"
     asked = [step.n_tokens if counts_tokens else step.n_requests for step in steps]
-    known = [count for count in asked if count is not None]
-    return 1 - sum(known) / len(known) / batch if batch and len(known) == len(steps) else None
+    counts = [count for count in asked if count is not None]
+    return 1 - sum(counts) / len(counts) / batch if batch and len(counts) == len(steps) else None

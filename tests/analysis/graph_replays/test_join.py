@@ -170,6 +170,13 @@ def test_of_equal_graphs_the_one_of_the_padded_batch(step: str, bucket: int) -> 
     assert named(trace) == [f"layer_0_of_{bucket}"] * 2
 
 
+def test_a_folder_of_many_captures_is_joined() -> None:
+    trace = server([("step[DECODE bs=8]", 1)], layers(1))
+    (captures,) = trace.graph_captures
+    many = replace(trace, graph_captures=(*(a_trace() for _ in range(300)), captures))
+    assert named(many) == ["layer_0_of_8"] * 2
+
+
 def test_a_server_trace_without_captures_says_how_to_record_them() -> None:
     trace = replace(server([("step[DECODE bs=8]", 1)], layers(1)), graph_captures=())
     (note,) = [note for note in summarise(trace).notes if "no operator" in note]
