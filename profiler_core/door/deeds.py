@@ -11,7 +11,7 @@ from profiler_core.capture.against import against_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture, why_no_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
-from profiler_core.door.interpreters import interpreter_for
+from profiler_core.door.interpreters import check_workload, interpreter_for
 from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.directory import MEASURING
@@ -37,11 +37,7 @@ def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
         CaptureFailed: the supervisor does not start.
     """
     asker = check_may_capture(asker)
-    if spec.workload.startswith("-"):
-        raise Refused(
-            f"{spec.workload[:60]} is not a model name.",
-            remedy="Name a model, or FILE.py:FUNCTION.",
-        )
+    check_workload(spec)
     spec = with_listed_interpreters(spec, asker)
     runner = settings().runner_user
     check_runner(runner)

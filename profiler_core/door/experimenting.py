@@ -10,6 +10,7 @@ from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import Asker, Refused, check_may_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
 from profiler_core.door.deeds import stop, with_listed_interpreters
+from profiler_core.door.interpreters import check_workload
 from profiler_core.errors import BadInput
 from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of, words_of
 from profiler_core.jobs import service as jobs
@@ -44,11 +45,7 @@ def start_experiment(asker: Asker | None, spec: CaptureSpec, wish: Wish) -> str:
         CaptureFailed: the supervisor does not start.
     """
     asker = check_may_capture(asker)
-    if spec.workload.startswith("-"):
-        raise Refused(
-            f"{spec.workload[:60]} is not a model name.",
-            remedy="Name a model, or FILE.py:FUNCTION.",
-        )
+    check_workload(spec)
     experiment = new_experiment(
         spec,
         budget_s=budget_seconds(wish.budget),

@@ -5,6 +5,7 @@ the owner's, by what they are called in the settings, so neither a link nor `..`
 """
 
 from profiler_core.capture.python_path import python_at
+from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import Asker, Refused
 from profiler_core.errors import CaptureFailed
 from profiler_core.settings import FILE, settings
@@ -48,3 +49,16 @@ def _executable(listed: str) -> str | None:
         return python_at(listed)
     except CaptureFailed:
         return None
+
+
+def check_workload(spec: CaptureSpec) -> None:
+    """Is its workload a name, and no option of the command that is started with it?
+
+    Raises:
+        Refused: it is an option.
+    """
+    if spec.workload.startswith("-"):
+        raise Refused(
+            f"{spec.workload[:60]} is not a model name.",
+            remedy="Name a model, or FILE.py:FUNCTION.",
+        )

@@ -1,6 +1,7 @@
 """Boxes below boxes, each as wide as its value: what the icicles of time and of memory share."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -38,16 +39,8 @@ def icicle(
         parents=parents,
         labels=[plotly_text(label) for label in labels],
         values=values,
-        branchvalues="total",
         hovertext=hover,
-        hoverinfo="text",
-        texttemplate="%{label}",
-        textfont={"color": [palette.on(fill) for fill in fills], "size": 12},
-        tiling={"orientation": "v", "pad": 1},
-        pathbar={"visible": False},
-        leaf={"opacity": 1},
-        marker={"colors": fills, "line": {"width": 0}},
-        sort=False,
+        **icicle_style(fills, palette),
     )
     figure.update_layout(
         uniformtext={"minsize": 10, "mode": "hide"},
@@ -55,3 +48,23 @@ def icicle(
         margin={"l": 0, "r": 0, "t": 4, "b": 4},
     )
     return figure
+
+
+def icicle_style(fills: Sequence[str], palette: Palette) -> dict[str, Any]:
+    """What every icicle looks like, as arguments of `add_icicle`.
+
+    Args:
+        fills: the colour of each box.
+        palette: of the page.
+    """
+    return {
+        "branchvalues": "total",
+        "hoverinfo": "text",
+        "texttemplate": "%{label}",
+        "textfont": {"color": [palette.on(fill) for fill in fills], "size": 12},
+        "tiling": {"orientation": "v", "pad": 1},
+        "pathbar": {"visible": False},
+        "leaf": {"opacity": 1},
+        "marker": {"colors": fills, "line": {"width": 0}},
+        "sort": False,
+    }

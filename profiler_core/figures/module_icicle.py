@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from profiler_core.analysis.modules import ModuleRow, ModuleTree
+from profiler_core.figures.icicle import icicle_style
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -44,16 +45,8 @@ def module_icicle(
             parents=["" if not row.path else row.above or "step" for row in rows],
             labels=[plotly_text(_label(row)) for row in rows],
             values=[row.sides[side].time_ns for row in rows],
-            branchvalues="total",
             hovertext=[_hover(row, side, total, labels) for row in rows],
-            hoverinfo="text",
-            texttemplate="%{label}",
-            textfont={"color": [palette.on(fill) for fill in fills], "size": 12},
-            tiling={"orientation": "v", "pad": 1},
-            pathbar={"visible": False},
-            leaf={"opacity": 1},
-            marker={"colors": fills, "line": {"width": 0}},
-            sort=False,
+            **icicle_style(fills, palette),
             domain={"x": [left, right]},
             name=labels[side],
         )
