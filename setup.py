@@ -1,4 +1,4 @@
-"""The wheel: the package, and beside it in `_bundled/` what lies at the top of the checkout.
+"""The wheel: both packages, and in `_bundled/` what else lies at the top of the checkout.
 
 `profiler_core/resources.py` looks there first. Everything else about the project is declared in
 pyproject.toml; only this mapping of folders cannot be, and what the wheel depends on: that is
@@ -49,7 +49,7 @@ setup(
     install_requires=WANTED["core"],
     extras_require=extras(WANTED),
     packages=[
-        *find_packages(include=["profiler_core*"]),
+        *find_packages(include=["fusionscope*", "profiler_core*"]),
         BUNDLED,
         f"{BUNDLED}.docs",
         f"{BUNDLED}.pages",
@@ -64,6 +64,7 @@ setup(
         f"{BUNDLED}.sample_traces": "sample_traces",
     },
     package_data={
+        "fusionscope": ["py.typed"],
         "profiler_core": ["**/*.html", "**/*.css", "**/*.js"],
         BUNDLED: [".streamlit/config.toml"],
         f"{BUNDLED}.docs": ["*.md"],

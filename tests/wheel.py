@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = (
     *("app.py", "setup.py", "pyproject.toml", "requirements.txt", "README.md"),
-    *("profiler_core", "pages", "docs", "static", "sample_traces", ".streamlit"),
+    *("fusionscope", "profiler_core", "pages", "docs", "static", "sample_traces", ".streamlit"),
 )
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 

@@ -10,7 +10,13 @@ from profiler_core.cli.runs import add_runs
 from profiler_core.errors import BadInput
 from profiler_core.report.contents import gather
 from profiler_core.report.redaction import redacted
-from profiler_core.report.write import FORMATS, TABLE_FORMATS, write_report, write_tables
+from profiler_core.report.write import (
+    FORMATS,
+    TABLE_FORMATS,
+    check_format,
+    write_report,
+    write_tables,
+)
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.folder import runs_at
 
@@ -55,11 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
             remedy="Add -o report.html (or .md, .pdf), or --tables FOLDER.",
         )
     for path in outputs:
-        if path.suffix.lower() not in FORMATS:
-            raise BadInput(
-                f"The ending of {path} is not one that report can write.",
-                remedy=f"Use {', '.join(FORMATS)}.",
-            )
+        check_format(path)
     contents = gather(Comparison.open(runs_at([arguments.baseline, *arguments.candidates])).check())
     if arguments.review is not None:
         history = history_module(f"The review {arguments.review}", "Leave --review out")

@@ -27,6 +27,24 @@ class CurveSide:
     before_bytes: int = 0  # taken off the allocated line
 
 
+def curve_side(
+    label: str, number: int, curve: MemoryCurve, step: int, before_bytes: int
+) -> CurveSide:
+    """A run's line along one step.
+
+    Args:
+        label: what the run is called.
+        number: its place; 0 is the baseline.
+        curve: of the whole trace.
+        step: which one, from 0; -1 for all.
+        before_bytes: taken off the line.
+    """
+    starts = curve.step_ts_ns
+    origin = starts[max(step, 0)] if starts else int(curve.ts_ns[0])
+    ends = starts[step + 1] if 0 <= step < len(starts) - 1 else None
+    return CurveSide(label, number, curve, origin, ends, before_bytes)
+
+
 def memory_curve(sides: Sequence[CurveSide], palette: Palette, *, reserved: bool) -> go.Figure:
     """Lines of allocated bytes, stepwise; with `reserved` also what the allocator held, dashed."""
     figure = new_figure(palette)

@@ -61,6 +61,18 @@ def fetched(url: str) -> Iterator[Path]:
         Path(text).unlink(missing_ok=True)
 
 
+def download(url: str, path: Path) -> Path:
+    """The file or folder behind a URL, copied to a path that does not exist yet.
+
+    Raises:
+        BadInput: it cannot be fetched.
+    """
+    with _explained(url):
+        system, remote = fsspec.core.url_to_fs(url)
+        system.get(remote, str(path), recursive=system.isdir(remote))
+    return path
+
+
 def _is_named_like_a_trace(path: str) -> bool:
     name = PurePosixPath(path).name.lower()
     return name.endswith(trace_endings()) and not name.startswith(_NO_TRACES)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
@@ -12,20 +13,37 @@ from profiler_core.analysis.measures import measures
 from profiler_core.answers.encoding import plain
 from profiler_core.answers.explanation import BarHead, finding_answer
 from profiler_core.answers.ranks import RankTimes
+from profiler_core.errors import BadInput
 from profiler_core.report.contents import Contents
 from profiler_core.spreadsheet import harmless
 
 Row = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class NamedTable:
+    """What a table holds, and how its rows are made."""
+
+    about: str
+    rows: Callable[[Contents], list[Row]]
+
+
 def tables(contents: Contents) -> Mapping[str, pl.DataFrame]:
     """The tables that have at least one row, by name."""
-    rows_by_name = {name: make(contents) for name, make in _TABLES.items()}
-    return {
-        name: pl.DataFrame(rows, infer_schema_length=None)
-        for name, rows in rows_by_name.items()
-        if rows
-    }
+    frames = {name: table(contents, name) for name in TABLES}
+    return {name: frame for name, frame in frames.items() if not frame.is_empty()}
+
+
+def table(contents: Contents, name: str) -> pl.DataFrame:
+    """One table; of no row where the runs lack what it needs.
+
+    Raises:
+        BadInput: there is no table of that name.
+    """
+    made = TABLES.get(name)
+    if made is None:
+        raise BadInput(f"There is no table “{name}”.", remedy=f"Choose one of {', '.join(TABLES)}.")
+    return pl.DataFrame(made.rows(contents), infer_schema_length=None)
 
 
 def to_csv(frame: pl.DataFrame) -> bytes:
@@ -229,17 +247,19 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-_TABLES: Mapping[str, Callable[[Contents], list[Row]]] = {
-    "measures": _measures,
-    "rounds": _rounds,
-    "waterfall": _waterfall,
-    "fusion_groups": _groups,
-    "groups_over_ranks": _groups_over_ranks,
-    "findings": _findings,
-    "kernels": _kernels,
-    "categories": _categories,
-    "graph_breaks": _breaks,
-    "recompiles": _recompiles,
-    "environment": _environment,
-    "ranks": _ranks,
+TABLES: Mapping[str, NamedTable] = {
+    "measures": NamedTable("the numbers that matter, a row for each run", _measures),
+    "rounds": NamedTable("the timed rounds: wall time in ns, and steps", _rounds),
+    "waterfall": NamedTable("what changed between the two steps, ns per step", _waterfall),
+    "fusion_groups": NamedTable("what each operator became, ns and kernels per step", _groups),
+    "groups_over_ranks": NamedTable(
+        "of a job: each group on each rank, ns per step", _groups_over_ranks
+    ),
+    "findings": NamedTable("what stands out, with the ns per step at stake", _findings),
+    "kernels": NamedTable("calls and ns per step of each kernel in each run", _kernels),
+    "categories": NamedTable("the same by kind of kernel", _categories),
+    "graph_breaks": NamedTable("where the compiler gave up, with cost in ns per step", _breaks),
+    "recompiles": NamedTable("what was compiled again, why, and its cost in ns", _recompiles),
+    "environment": NamedTable("where each run was measured", _environment),
+    "ranks": NamedTable("of a job: the times of each rank, ns", _ranks),
 }

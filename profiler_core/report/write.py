@@ -21,6 +21,19 @@ FORMATS = tuple(_WRITERS)
 TABLE_FORMATS = ("csv", "parquet")
 
 
+def check_format(path: Path) -> None:
+    """Refuse a path whose ending is not one of FORMATS.
+
+    Raises:
+        BadInput: it is not.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise BadInput(
+            f"The ending of {path} is not one that report can write.",
+            remedy=f"Use {', '.join(FORMATS)}.",
+        )
+
+
 def write_report(contents: Contents, path: Path) -> None:
     """Write one report.
 

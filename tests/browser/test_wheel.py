@@ -89,7 +89,7 @@ def test_everything_of_the_checkout_that_runs_is_in_it(installed):
 
 
 def _place_in(package: Path, path: Path) -> Path:
-    inside = path.parts[0] == package.name
+    inside = path.parts[0] in ("fusionscope", package.name)
     return package.parent / path if inside else package / "_bundled" / path
 
 

@@ -76,11 +76,15 @@ def headline(comparison: ComparedNumbers, *, with_unfinished: bool = True) -> He
             told = [verdict(c) for c in comparison.candidates]
             others = [statement(v).sentence for v in told if v.claim is not Claim.CUT_TRACE]
         return Headline(_alone(comparison), tuple(others), is_bad=is_cut)
-    of_lead = verdict(lead)
-    claim = statement(of_lead)
-    first = " ".join(filter(None, (claim.grounds, *details(of_lead))))
-    is_bad = of_lead.kind in ("wrong_numerics", "slower")
-    return Headline(claim.heading, (first, *others), is_bad)
+    first = candidate_headline(verdict(lead))
+    return Headline(first.title, (*first.lines, *others), first.is_bad)
+
+
+def candidate_headline(verdict: Verdict) -> Headline:
+    """The verdict on one candidate, with what it rests on in one line."""
+    claim = statement(verdict)
+    line = " ".join(filter(None, (claim.grounds, *details(verdict))))
+    return Headline(claim.heading, (line,), verdict.kind in ("wrong_numerics", "slower"))
 
 
 def _alone(comparison: ComparedNumbers) -> Phrase:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from profiler_core.analysis.memory.curve import MemoryCurve
-from profiler_core.figures.memory_curve import CurveSide, memory_curve
+from profiler_core.figures.memory_curve import curve_side, memory_curve
 from profiler_core.ui.address import in_address
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.memory.data import Remembered
@@ -28,7 +27,10 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     else:
         section("Along a step", "What was allocated, from one change to the next.")
     quantity, step = _choose(min(len(curve.step_ts_ns) for _, curve in drawn))
-    sides = [_side(run, curve, step, made=quantity == _MADE) for run, curve in drawn]
+    sides = [
+        curve_side(run.label, run.number, curve, step, _before(run, made=quantity == _MADE))
+        for run, curve in drawn
+    ]
     palette = colors()
     show_legend([(run.label, palette.run(run.number)) for run, _ in drawn])
     show_figure(
@@ -71,15 +73,5 @@ def _choose(n_steps: int) -> tuple[str, int]:
     return quantity, steps.index(step) - 1 if step in steps else -1
 
 
-def _side(run: Remembered, curve: MemoryCurve, step: int, *, made: bool) -> CurveSide:
-    starts = curve.step_ts_ns
-    origin = starts[max(step, 0)] if starts else int(curve.ts_ns[0])
-    ends = starts[step + 1] if 0 <= step < len(starts) - 1 else None
-    return CurveSide(
-        run.label,
-        run.number,
-        curve,
-        origin,
-        ends,
-        (run.report.before_bytes or 0) if made else 0,
-    )
+def _before(run: Remembered, *, made: bool) -> int:
+    return (run.report.before_bytes or 0) if made else 0
