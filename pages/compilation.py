@@ -43,7 +43,7 @@ with page(SPEC):
         no_compiling(choice)
         st.stop()
 
-    compiled = choose_compiled(runs)
+    compiled = choose_compiled(runs, choice.comparison.shown_first + 1)
     report = compiled.report
     show_headline(compiled)
     show_eager(compiled)

@@ -33,7 +33,7 @@ with page(SPEC) as first_line:
         longest = kernels_of(choice)
         runs = [run_seen.run.measured for run_seen in longest.shown]
     if not show_cut_traces(choice):
-        first_line.answer(kernels_line(longest.labels, longest.rows))
+        first_line.answer(kernels_line(longest.labels, longest.rows, longest.first))
     measured = [run.kernels for run in runs]
 
     rows = choose_kernels(longest.rows)
@@ -46,7 +46,7 @@ with page(SPEC) as first_line:
     show_kernels(longest.labels, rows, measured)
     offer_csv(longest.labels, rows, measured)
     if choice.candidates:
-        show_over_ranks(choice.comparison.pairs[0])
+        show_over_ranks(choice.comparison.pairs[choice.comparison.shown_first])
     show_notes(
         f"{label}: {note}"
         for label, run in zip(longest.labels, runs, strict=True)

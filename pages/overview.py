@@ -53,7 +53,7 @@ with page(SPEC):
         show_step_bars(sides)
         show_way_on(choice)
         offer_report(choice)
-        offer_baseline(labels_of_choice(choice.entries, choice.labels))
+        offer_baseline(labels_of_choice(choice))
 
     show_server_steps(choice)
     let_browser_draw()

@@ -21,20 +21,18 @@ def make_ahead(comparison: Comparison, *, explanation: bool) -> None:
 
     Args:
         comparison: of runs that were read before; else nothing is done.
-        explanation: that of the leading candidate too.
+        explanation: that of the candidate that pages show first too.
     """
     if not all(map(_was_read, comparison.runs)):
         return
     _at_once(comparison.runs, lambda run: run.side)
-    pairs = [pair for pair in comparison.pairs if pair.not_explained is None]
-    if not explanation or not pairs:
+    if not explanation or all(pair.not_explained is not None for pair in comparison.pairs):
         return
-    pair = comparison.leading if comparison.leading in pairs else pairs[0]
-    if pair is not None and not pair.is_explained:
+    pair = comparison.pairs[comparison.shown_first]
+    if not pair.is_explained:
         for run in pair.runs:  # both at once would take 260 to 360 MB more for a pair of 1 GB
             _attempt(run, _lay_out)
-    if pair is not None:
-        _ = pair.explanation
+    _ = pair.explanation
 
 
 def _was_read(run: Run) -> bool:

@@ -109,6 +109,17 @@ class Comparison:
         lead = leading(self.numbers)
         return next((pair for pair in self.pairs if pair.numbers is lead), None)
 
+    @cached_property
+    def shown_first(self) -> int:
+        """Which candidate every page shows until another one is picked, from 0.
+
+        The leading one; where its difference cannot be explained, the first whose can.
+        """
+        explained = [pair for pair in self.pairs if pair.not_explained is None]
+        if self.leading is not None and (self.leading in explained or not explained):
+            return self.leading.number
+        return explained[0].number if explained else 0
+
     @property
     def traced(self) -> tuple[int, ...]:
         """Indices of the runs that have a readable trace."""

@@ -19,18 +19,19 @@ _WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 _LONGEST = 40  # characters of a run's name
 
 
-def kernels_line(labels: Sequence[str], rows: Sequence[KernelRow]) -> str:
+def kernels_line(labels: Sequence[str], rows: Sequence[KernelRow], of: int = -1) -> str:
     """How many kernels a step has in each run, and how much of their time the first five take.
 
     Args:
         labels: of the runs, the baseline first.
         rows: all kernels of these runs.
+        of: place of the run whose kernels are weighed; the last one by default.
     """
     if not rows or not labels:
         return ""
+    of %= len(labels)
     names = [clipped(label, _LONGEST) for label in labels]
     counts = [format_count(sum(row.n(run) for row in rows)) for run in range(len(names))]
-    last = len(names) - 1
     if len(names) == 1:
         many = f"{counts[0]} {'kernel' if counts[0] == '1' else 'kernels'} per step"
     elif len(names) == 2:
@@ -38,12 +39,11 @@ def kernels_line(labels: Sequence[str], rows: Sequence[KernelRow]) -> str:
     else:
         each = [f"{count} with {name}" for count, name in zip(counts, names, strict=True)]
         many = f"Kernels per step: {listed(each)}"
-        last = 1
-    times = sorted((row.time_ns(last) for row in rows), reverse=True)
+    times = sorted((row.time_ns(of) for row in rows), reverse=True)
     n = min(_MOST_EXPENSIVE, sum(1 for ns in times if ns))
     if not n:
         return f"{many}."
-    where = "" if len(names) == 1 else f" of {names[last]}"
+    where = "" if len(names) == 1 else f" of {names[of]}"
     verb = "takes" if n == 1 else "take"
     subject = "the most expensive one" if n == 1 else f"the {_WORDS[n]} most expensive"
     return (

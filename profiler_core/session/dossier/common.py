@@ -19,11 +19,9 @@ _MOST_SOURCES = 6
 
 
 def pairs_with_ledger(comparison: Comparison) -> Iterator[Pair]:
-    """The pairs that can be matched, the leading one first."""
-    lead = comparison.leading
-    ordered = [pair for pair in comparison.pairs if lead is not None and pair is lead]
-    ordered += [pair for pair in comparison.pairs if pair not in ordered]
-    for pair in ordered:
+    """The pairs that can be matched, that which pages show first before the others."""
+    first = comparison.shown_first
+    for pair in sorted(comparison.pairs, key=lambda pair: pair.number != first):
         if pair.not_explained is not None:
             continue
         try:

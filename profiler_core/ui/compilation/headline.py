@@ -9,13 +9,19 @@ from profiler_core.ui.headline import show_claim
 from profiler_core.ui.overview.headline import entry_facts
 
 
-def choose_compiled(runs: tuple[Compiled, ...]) -> Compiled:
-    """The run that the page is about; a choice only where there is one. Kept in the URL."""
+def choose_compiled(runs: tuple[Compiled, ...], number: int) -> Compiled:
+    """The run that the page is about; a choice only where there is one. Kept in the URL.
+
+    Args:
+        runs: with logs; at least one.
+        number: place in the comparison of the run that is shown until another one is picked.
+    """
     labels = [run.label for run in runs]
     if len(runs) == 1:
         return runs[0]
-    label = st.pills("Run", labels, default=labels[0], **in_address("run", labels[0]))
-    return runs[labels.index(label)] if label in labels else runs[0]
+    first = next((n for n, run in enumerate(runs) if run.number == number), 0)
+    label = st.pills("Run", labels, default=labels[first], **in_address("run", labels[first]))
+    return runs[labels.index(label) if label in labels else first]
 
 
 def show_headline(compiled: Compiled) -> None:

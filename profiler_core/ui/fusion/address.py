@@ -16,11 +16,16 @@ _BESIDE = "beside"
 _RUNS = "fs_fusion_runs"  # what the page showed last in this session
 
 
-def candidate_in_url(n_candidates: int) -> int:
-    """Whose groups are listed, counted from 0; the first where the URL names none."""
+def candidate_in_url(n_candidates: int, default: int) -> int:
+    """Whose groups are listed, counted from 0.
+
+    Args:
+        n_candidates: how many there are.
+        default: whose where the URL names none.
+    """
     text = st.query_params.get(OF, "")
-    number = int(text) - 1 if text.isascii() and text.isdigit() and len(text) < 6 else 0
-    return number if 0 <= number < n_candidates else 0
+    number = int(text) - 1 if text.isascii() and text.isdigit() and len(text) < 6 else default
+    return number if 0 <= number < n_candidates else default
 
 
 def group_in_url(candidate: int) -> int | None:
@@ -53,12 +58,17 @@ def open_group(candidate: int, folded: FoldedGroup) -> None:
     open_item(group_item(candidate + 1, folded.slowest), of=str(candidate + 1))
 
 
-def show_candidate(candidate: int | None) -> None:
-    """Look at one candidate alone; None: at all of them beside each other."""
+def show_candidate(candidate: int | None, listed: int) -> None:
+    """Look at one candidate alone; None: at all of them beside each other.
+
+    Args:
+        candidate: counted from 0.
+        listed: the one whose groups were listed until now.
+    """
     if candidate is None:
         st.query_params.pop(_BESIDE, None)
         return
-    if candidate != candidate_in_url(candidate + 1):
+    if candidate != listed:
         open_item(None)  # of another ledger
     st.query_params[OF] = str(candidate + 1)
     st.query_params[_BESIDE] = "no"

@@ -31,8 +31,9 @@ _LEAST_PANEL_PX = 290  # of each of more
 def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
     """Which candidates are drawn, and whose groups are listed, counted from 0."""
     n = len(choice.candidates)
+    first = choice.comparison.shown_first
     forget_other_runs(tuple(entry.key for entry in choice.entries))
-    listed = candidate_in_url(n)
+    listed = candidate_in_url(n, first)
     if n < 2:
         return tuple(range(n)), 0
     st.session_state["fusion_shown"] = _BESIDE if beside_in_url() else listed
@@ -44,16 +45,19 @@ def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
         key="fusion_shown",
         label_visibility="collapsed",
         on_change=_from_control,
+        args=(listed,),
     )
     if not beside_in_url():
         return (listed,), listed
     drawn = tuple(range(min(n, MOST_BESIDE)))
-    return drawn, listed if listed in drawn else 0
+    if listed not in drawn:
+        drawn = (*drawn[:-1], listed)
+    return drawn, listed
 
 
-def _from_control() -> None:
+def _from_control(listed: int) -> None:
     number = st.session_state["fusion_shown"]
-    show_candidate(None if number == _BESIDE else number)
+    show_candidate(None if number == _BESIDE else number, listed)
 
 
 def show_map(

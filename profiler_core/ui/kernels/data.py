@@ -13,12 +13,13 @@ from profiler_core.ui.reading import trace_path
 
 @dataclass(frozen=True)
 class ShownRun:
-    """A run with a trace. number: its place in the choice."""
+    """A run with a trace. number: its place in the choice; is_first: pages show it first."""
 
     number: int
     label: str
     entry: Entry
     run: Run
+    is_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Kernels:
         """Names of the runs, as in the rows."""
         return tuple(run.label for run in self.shown)
 
+    @property
+    def first(self) -> int:
+        """Which of them a sentence is about: the candidate shown first, else the last one."""
+        return next((n for n, run in enumerate(self.shown) if run.is_first), len(self.shown) - 1)
+
 
 def kernels_of(choice: Choice) -> Kernels:
     """The kernels of the chosen runs side by side; runs without a readable trace get a card.
@@ -46,7 +52,8 @@ def kernels_of(choice: Choice) -> Kernels:
         try:
             trace_path(entry, run)
             run.required_summary()
-            shown.append(ShownRun(number, comparison.labels[number], entry, run))
+            is_first = bool(choice.candidates) and number == comparison.shown_first + 1
+            shown.append(ShownRun(number, comparison.labels[number], entry, run, is_first))
         except FusionscopeError as error:
             problems.append((error.problem, error.remedy))  # not the error: it holds open files
     # Where no run is left, the last card is the page's own: it says why, and ends the page.

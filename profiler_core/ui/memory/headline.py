@@ -90,8 +90,11 @@ def choose_candidate(choice: Choice) -> int | None:
     if n == 1:
         return 1
     labels = list(choice.labels[1:])
-    label = st.pills("Candidate", labels, default=labels[0], **in_address("beside", labels[0]))
-    return labels.index(label) + 1 if label in labels else 1
+    first = choice.comparison.shown_first
+    label = st.pills(
+        "Candidate", labels, default=labels[first], **in_address("beside", labels[first])
+    )
+    return (labels.index(label) if label in labels else first) + 1
 
 
 def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | None) -> None:

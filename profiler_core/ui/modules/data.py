@@ -30,16 +30,17 @@ def choose_candidate(choice: Choice) -> int:
     n = len(choice.candidates)
     if n < 2:
         return 0
+    first = str(choice.comparison.shown_first + 1)
     picked = st.segmented_control(
         "Candidate",
         [str(number + 1) for number in range(n)],
         format_func=lambda number: choice.labels[int(number)],
-        default="1",
+        default=first,
         required=True,
         label_visibility="collapsed",
-        **in_address("of", "1"),
+        **in_address("of", first),
     )
-    return int(picked or "1") - 1
+    return int(picked or first) - 1
 
 
 def shown_of(choice: Choice, number: int) -> Shown:

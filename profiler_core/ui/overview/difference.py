@@ -55,8 +55,7 @@ def show_difference(choice: Choice) -> int | None:
 
 
 def _choose(choice: Choice, numbers: Sequence[int]) -> int:
-    lead = choice.comparison.leading
-    first = lead.number if lead is not None and lead.number in numbers else numbers[0]
+    first = choice.comparison.shown_first
     if len(numbers) == 1:
         return first
     picked = st.segmented_control(

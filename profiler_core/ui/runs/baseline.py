@@ -9,8 +9,8 @@ from profiler_core.dates import short
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.history import Baseline, RecordedRun
 from profiler_core.store.key_parts import decode_part
-from profiler_core.store.library import Entry, key_of_recorded
-from profiler_core.ui.choice import query_of
+from profiler_core.store.library import key_of_recorded
+from profiler_core.ui.choice import Choice, query_of
 from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.page import section
 from profiler_core.ui.sign_in.visitor import Visitor, visitor
@@ -50,10 +50,12 @@ def offer_baseline(labels: Mapping[str, str]) -> None:
         )  # fmt: skip
 
 
-def labels_of_choice(entries: tuple[Entry, ...], labels: tuple[str, ...]) -> dict[str, str]:
-    """What `offer_baseline` takes: of chosen runs, the leading candidate first."""
-    by_key = {entry.key: label for entry, label in zip(entries, labels, strict=True)}
-    first = [entries[1].key] if len(entries) > 1 else []
+def labels_of_choice(choice: Choice) -> dict[str, str]:
+    """What `offer_baseline` takes: of chosen runs, the candidate that pages show first."""
+    by_key = {
+        entry.key: label for entry, label in zip(choice.entries, choice.labels, strict=True)
+    }
+    first = [entry.key for entry in choice.candidates[choice.comparison.shown_first :][:1]]
     return {key: by_key[key] for key in dict.fromkeys([*first, *by_key])}
 
 
