@@ -12,7 +12,8 @@
   const seen = (element) => {
     const style = getComputedStyle(element);
     const box = element.getBoundingClientRect();
-    return style.visibility !== "hidden" && style.display !== "none" && +style.opacity > 0.05 &&
+    // A closed <details> lays its content out, and shows none of it.
+    return element.checkVisibility() && style.visibility !== "hidden" && style.display !== "none" && +style.opacity > 0.05 &&
       box.width > 1 && box.height > 1;
   };
   // The nearest box that clips or scrolls what is in it sideways: itself, or one around it.

@@ -4,6 +4,7 @@
     operator:aten::addmm                   an operator, by its name
     group:1.17                             a fusion group: run, place in that run's ledger
     break:1.0                              a graph break: run, place in that run's log
+    finding:1.launch_bound                 a finding: run, its key
     event:1.device.204                     an event: run, table of its trace, row
     module:encoder.layer.3.attention       an nn.Module, by its path
     source:modeling_bert.py:84             a line of the user's code, as the ledger labels it
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, get_args
 
-ItemKind = Literal["kernel", "operator", "group", "break", "event", "module", "source"]
+ItemKind = Literal["kernel", "operator", "group", "break", "finding", "event", "module", "source"]
 
 _KINDS = frozenset(get_args(ItemKind))
 _LONGEST_KEY = 120  # characters; a C++ template's name may have thousands
@@ -38,7 +39,13 @@ class Item:
     @property
     def is_of_run(self) -> bool:
         """Does its key count runs, so that it means something else beside other runs?"""
-        return self.kind in ("group", "break", "event")
+        return self.kind in ("group", "break", "finding", "event")
+
+    @property
+    def run(self) -> int | None:
+        """The place in the comparison of the run that its key begins with; None: with none."""
+        run, dot, _ = self.key.partition(".")
+        return int(run) if self.is_of_run and dot and _is_number(run) else None
 
     @property
     def numbers(self) -> tuple[int, int] | None:
@@ -80,6 +87,11 @@ def group_item(run: int, number: int) -> Item:
 def break_item(run: int, number: int) -> Item:
     """A graph break of a run, by its place in the log of its compiler (`graph_breaks`)."""
     return Item("break", f"{run}.{number}")
+
+
+def finding_item(run: int, key: str) -> Item:
+    """A finding of a candidate, by its rule's key; 0: of the baseline, or of a run alone."""
+    return Item("finding", f"{run}.{name_key(key)}")
 
 
 def event_item(run: int, table: str, row: int) -> Item:

@@ -1,4 +1,4 @@
-"""Search over all that a comparison names: modules, operators, kernels, groups, lines, breaks.
+"""Search over all that has a dossier: findings, modules, operators, kernels, groups, lines, breaks.
 
 Every word must occur, but for those that only hold a question together: "layer norm of layer 3".
 Exact names come first, then what begins with the query, then names with each word as a whole part
@@ -12,12 +12,18 @@ from typing import Literal
 
 from profiler_core.analysis.item import Item
 
-EntryKind = Literal["module", "operator", "kernel", "group", "source line", "graph break"]
+EntryKind = Literal[
+    "finding", "module", "operator", "kernel", "group", "source line", "graph break"
+]
 
 _KINDS: tuple[EntryKind, ...] = (
-    "module", "operator", "kernel", "group", "source line", "graph break",
+    "finding", "module", "operator", "kernel", "group", "source line", "graph break",
 )  # fmt: skip
-_FILLERS = frozenset(("a", "an", "and", "at", "by", "for", "my", "of", "the", "with"))
+_FILLERS = frozenset((
+    "a", "an", "and", "are", "at", "became", "become", "by", "did", "for", "got", "is", "my", "of",
+    "the", "was", "what", "which", "why", "with",
+))  # fmt: skip
+_CHANGES = frozenset(("slower", "faster"))  # asked for, the largest change comes first
 _MOST_PER_KIND = 8  # of one answer: twelve equal layers must not hide the kernel
 
 
@@ -30,6 +36,7 @@ class SearchEntry:
     detail: str  # what else is searched, and shown beside it
     item: Item
     step_ns: float | None = None  # its time per step, of whichever run has the most
+    change_ns: float | None = None  # of that time from the baseline to the candidate
 
 
 class SearchIndex:
@@ -53,12 +60,14 @@ class SearchIndex:
         words = [word for word in whole.split() if word not in _FILLERS] or whole.split()
         if not words:
             return ()
+        by_change = bool(_CHANGES & set(words))
         ranked = []
         for number, text in enumerate(self._texts):
             if all(word in text for word in words):
                 entry = self.entries[number]
                 rank = _rank(self._titles[number], whole, words)
-                key = (rank, _KINDS.index(entry.kind), -(entry.step_ns or 0.0), number)
+                size_ns = abs(entry.change_ns or 0.0) if by_change else entry.step_ns or 0.0
+                key = (rank, _KINDS.index(entry.kind), -size_ns, number)
                 ranked.append((key, entry))
         ranked.sort(key=lambda pair: pair[0])
         chosen: list[SearchEntry] = []

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.analysis.ledger.result import Kind
+from profiler_core.analysis.ledger.result import Kind, changed
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.fusion_drawing import Drawing, Label, Ribbon, Stack, Target, Words
 from profiler_core.figures.fusion_parts import Part
@@ -18,7 +18,6 @@ _GAP = 0.035  # between panels, of the whole
 _LABEL_PX = 17  # a ribbon as high as this has room for its name
 _WIDTH_CHARACTERS = 120  # of 12 px letters in the whole picture, at 1280 px
 _LEAST_ROOM = 12  # characters; a shorter part of a name is not shown
-_SAME = 0.05  # changes within this are "alike"
 _ALONE: dict[Kind, str] = {
     "removed": "no longer computed",
     "only in the candidate": "only here",
@@ -144,10 +143,8 @@ def _times(before: float, after: float) -> str:
 
 
 def _ribbon_colour(part: Part, palette: Palette) -> str:
-    before, after = part.heights
-    if after < (1 - _SAME) * before:
-        return palette.better
-    return palette.worse if after > (1 + _SAME) * before else palette.baseline
+    colours = {"faster": palette.better, "slower": palette.worse}
+    return colours.get(changed(*part.heights), palette.baseline)
 
 
 def _hover(part: Part) -> tuple[str, ...]:

@@ -2,20 +2,23 @@
 
 from collections.abc import Iterable, Iterator
 
-from profiler_core.analysis.compilation.report import place_text
 from profiler_core.analysis.item import (
     break_item,
+    finding_item,
     group_item,
     kernel_item,
     module_item,
     operator_item,
     source_item,
 )
+from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.modules import STEP
 from profiler_core.analysis.search import SearchEntry, SearchIndex
 from profiler_core.errors import FusionscopeError
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.divided import Divided
+from profiler_core.session.dossier.finding import findings_of
+from profiler_core.units import format_duration
 
 
 def search_index(comparison: Comparison) -> SearchIndex:
@@ -24,6 +27,7 @@ def search_index(comparison: Comparison) -> SearchIndex:
 
 
 def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
+    yield from _findings(comparison)
     names: set[str] = set()  # modules, operators and lines are the same in every pair
     for run, divided in _divided(comparison):
         yield from _once(names, _modules(divided))
@@ -83,10 +87,28 @@ def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
         yield SearchEntry(
             "group",
             group.title,
-            " · ".join(filter(None, (label, group.phase, group.module, lines))),
+            " · ".join(filter(None, (label, _change(group), group.phase, group.module, lines))),
             group_item(run, number),
             max(group.baseline_step_ns, group.candidate_step_ns),
+            group.delta_ns,
         )
+
+
+def _change(group: FusionGroup) -> str:
+    """What it became: "slower by 38 µs", words that are searched for."""
+    if group.became not in ("slower", "faster"):
+        return ""
+    return f"{group.became} by {format_duration(abs(group.delta_ns))}"
+
+
+def _findings(comparison: Comparison) -> Iterator[SearchEntry]:
+    """What stands out in the candidate that pages show first, or in a run alone."""
+    run = comparison.shown_first + 1 if comparison.pairs else 0
+    for finding in findings_of(comparison, run):
+        yield SearchEntry(
+            "finding", finding.title, finding.advice, finding_item(run, finding.key),
+            finding.at_stake_ns,
+        )  # fmt: skip
 
 
 def _lines(divided: Divided) -> Iterator[SearchEntry]:
@@ -103,13 +125,13 @@ def _breaks(comparison: Comparison, run: int) -> Iterator[SearchEntry]:
     report = comparison.compilation_of(run)
     if report is None:
         return
-    number_of = {id(event): number for number, event in enumerate(report.log.graph_breaks)}
     for broken in report.breaks:
-        where = place_text(broken.place.file, broken.place.line)
-        yield SearchEntry(
-            "graph break",
-            f"{broken.cause.label} · {where}",
-            f"{comparison.labels[run]} · {broken.event.reason}",
-            break_item(run, number_of[id(broken.event)]),
-            broken.cost_ns,
-        )
+        place = report.place_of(broken)
+        if place is not None:
+            yield SearchEntry(
+                "graph break",
+                broken.title,
+                f"{comparison.labels[run]} · {broken.event.reason}",
+                break_item(run, place),
+                broken.cost_ns,
+            )

@@ -81,6 +81,7 @@ def test_one_kind_does_not_hide_the_others_and_no_word_finds_nothing():
         ("bert", "aten::linear", "operator:aten::linear"),
         ("bert", "modeling_bert.py:292", "source:modeling_bert.py:292"),
         ("breaky", "break print", "break:1.1"),  # it costs more than the other
+        ("breaky", "graph breaks in a step", "finding:1.graph_breaks"),
     ],
 )
 def test_a_comparison_is_searched_as_a_whole(sample, query, item):
@@ -93,4 +94,19 @@ def test_a_comparison_is_searched_as_a_whole(sample, query, item):
 def test_a_run_alone_without_logs_is_searched_too():
     comparison = Comparison.open([SAMPLES / "bert" / "eager"])
     kinds = {entry.kind for entry in search_index(comparison).entries}
-    assert kinds == {"operator", "kernel"}
+    assert kinds == {"finding", "operator", "kernel"}
+
+
+def test_the_groups_that_became_slower_come_by_how_much():
+    comparison = Comparison.open([SAMPLES / "bert" / "eager", SAMPLES / "bert" / "default"])
+    groups = comparison.pairs[0].ledger.groups
+    lost = [g for g in groups if g.baseline_step_ns and g.candidate_step_ns
+            and g.candidate_step_ns > 1.05 * g.baseline_step_ns]  # fmt: skip
+    assert lost
+    entries = search_index(comparison).search("which group became slower", 8)
+    assert {entry.kind for entry in entries} == {"group"}
+    assert entries[0].change_ns == max(group.delta_ns for group in lost)
+    changes = [entry.change_ns for entry in entries]
+    assert changes == sorted(changes, reverse=True)
+    faster = search_index(comparison).search("faster", 1)[0]
+    assert faster.change_ns == min(group.delta_ns for group in groups if group.became == "faster")

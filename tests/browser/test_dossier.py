@@ -117,12 +117,17 @@ def test_a_finding_lands_on_its_page_filtered_and_with_its_evidence(
 ) -> None:
     page.goto(server.link(**SAMPLE))
     ready(page)
+    page.evaluate("window.isTheSameDocument = true")
     finding = page.locator(".fs-finding", has=page.locator("a[data-item^='break:']")).first
     finding.get_by_role("link", name="compilation").click()
     page.wait_for_url("**/compilation?*item=break*")
     ready(page)
     expect(panel(page)).to_be_visible()
     expect(page.locator("a.fs-here")).to_be_in_viewport()
+    page.go_back()
+    expect(page.locator(".fs-finding").first).to_be_visible()
+    expect(panel(page)).to_have_count(0)
+    assert page.evaluate("window.isTheSameDocument"), "the whole app was loaded anew"
 
 
 def test_esc_closes_it_and_the_same_row_opens_it_again(page: Page, server: Server) -> None:

@@ -4,6 +4,7 @@ Numbers are computed here once more, from the plain JSON of the traces alone.
 """
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from profiler_core.analysis.item import (
     Item,
     break_item,
     event_item,
+    finding_item,
     group_item,
     kernel_item,
     module_item,
@@ -243,3 +245,46 @@ def test_what_is_not_there_is_said_in_one_sentence(comparison: Comparison, item:
     with pytest.raises(NothingToAnalyse) as told:
         dossier(comparison, item)
     assert told.value.remedy
+
+
+def test_a_finding_has_a_dossier_with_its_evidence() -> None:
+    comparison = Comparison.open([BREAKY / "eager", BREAKY / "default"])
+    findings = comparison.pairs[0].findings
+    assert findings
+    for finding in findings:
+        made = dossier(comparison, finding_item(1, finding.key))
+        assert (made.kind, made.title) == ("finding", finding.title)
+        linked = {entry.item for each in made.relations for entry in each.entries}
+        assert linked == set(finding.items)
+        text = " ".join((made.answer, *made.about))
+        assert finding.advice in text
+        assert finding.evidence in text
+    breaks = next(f for f in findings if f.key == "graph_breaks")
+    costs = relation(dossier(comparison, finding_item(1, breaks.key)), "breaks")
+    report = comparison.compilation_of(1)
+    assert report is not None
+    assert [entry.times_ns[1] for entry in costs.entries] == [b.cost_ns for b in report.breaks]
+    for item in (finding_item(1, "no such rule"), finding_item(7, breaks.key)):
+        with pytest.raises(NothingToAnalyse):
+            dossier(comparison, item)
+
+
+def test_what_stands_out_in_a_run_alone_has_a_dossier_too() -> None:
+    comparison = Comparison.open([BREAKY / "default"])
+    findings = comparison.baseline.alone.findings
+    assert findings
+    made = dossier(comparison, finding_item(0, findings[0].key))
+    assert made.title == findings[0].title
+    assert all(len(each.heads) == 1 for each in made.relations)
+
+
+def test_two_breaks_that_are_alike_have_an_address_each() -> None:
+    comparison = Comparison.open([BREAKY / "eager", BREAKY / "default"])
+    report = comparison.compilation_of(1)
+    assert report is not None
+    first = report.breaks[0]
+    twin = replace(first, event=replace(first.event))
+    log = replace(report.log, graph_breaks=[*report.log.graph_breaks, twin.event])
+    doubled = replace(report, log=log, breaks=(*report.breaks, twin))
+    assert doubled.place_of(twin) == len(log.graph_breaks) - 1
+    assert doubled.place_of(first) != doubled.place_of(twin)

@@ -61,6 +61,11 @@ class BreakReport:
         return _advice(self.event.hints, self.cause)
 
     @property
+    def title(self) -> str:
+        """Its kind and the user's line: "print · model/block.py:12"."""
+        return f"{self.cause.label} · {place_text(self.place.file, self.place.line)}"
+
+    @property
     def innermost(self) -> Frame | None:
         """Where Dynamo stopped, which `place` called; None where that is the same line."""
         event = self.event
@@ -102,7 +107,8 @@ class CompilationReport:
     def place_of(self, broken: BreakReport) -> int | None:
         """The place of a break in the log, which names it in addresses; None: it is not in it."""
         events = enumerate(self.log.graph_breaks)
-        return next((place for place, event in events if event == broken.event), None)
+        # Not by equality: two breaks may be alike in all that the log says of them.
+        return next((place for place, event in events if event is broken.event), None)
 
     @property
     def break_even_steps(self) -> int | None:

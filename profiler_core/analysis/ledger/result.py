@@ -18,6 +18,16 @@ Confidence = Literal["high", "medium", "low", "undecidable"]
 # kernels' names and their order alone. Two runs without any compiled call: shapes.
 Basis = Literal["logs", "shapes", "names"]
 
+Became = Literal["slower", "faster", "alike", ""]
+_ALIKE = 0.05  # two runs of the same code differ by this much
+
+
+def changed(before_ns: float, after_ns: float) -> Became:
+    """Is a time shorter, longer or within 5 % of what it was?"""
+    if after_ns < (1 - _ALIKE) * before_ns:
+        return "faster"
+    return "slower" if after_ns > (1 + _ALIKE) * before_ns else "alike"
+
 
 _NAMED_IN_ORDER = 2  # operators of a title that no later one goes before
 
@@ -124,6 +134,12 @@ class FusionGroup:
     def per_own_step(self, total: float, side: int) -> float:
         """The same over the steps of its class alone: how often it does something where it runs."""
         return total / max(1, self.class_steps[side])
+
+    @property
+    def became(self) -> Became:
+        """What it takes in the candidate, against the baseline; "" where one side has nothing."""
+        before, after = self.baseline_step_ns, self.candidate_step_ns
+        return changed(before, after) if before and after else ""
 
     @property
     def delta_ns(self) -> float:

@@ -1,6 +1,6 @@
 """The dossier of a graph break: what it costs, where it is, why, and what to change."""
 
-from profiler_core.analysis.compilation.report import BreakReport, place_text
+from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, place_text
 from profiler_core.analysis.dossier.record import Advice, Dossier, RunTime, SourceLine
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.wording.dossier import break_about, break_answer
@@ -14,13 +14,10 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
     Raises:
         NothingToAnalyse: the run's log has no such break.
     """
-    number, place = item.numbers or (-1, -1)
-    report = comparison.compilation_of(number) if 0 <= number < len(comparison.runs) else None
-    breaks = report.breaks if report is not None else ()
-    broken = next(
-        (each for each in breaks if report is not None and report.place_of(each) == place), None
-    )
-    if report is None or broken is None:
+    number = item.run
+    report = _report(comparison, item)
+    broken = break_of(comparison, item)
+    if number is None or report is None or broken is None:
         raise NothingToAnalyse(
             f"These runs have no graph break {item.key}.",
             remedy="Choose the runs that the link was made for.",
@@ -36,7 +33,7 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
     return Dossier(
         item=item,
         kind="graph break",
-        title=f"{broken.cause.label} · {text}",
+        title=broken.title,
         answer=break_answer(broken, total_ns),
         about=break_about(broken),
         times=(RunTime(number, comparison.labels[number], broken.cost_ns),),
@@ -44,6 +41,18 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         sources=tuple(lines),
         missing=() if broken.cost_ns is not None else (_no_cost(run.files.trace is None),),
     )
+
+
+def break_of(comparison: Comparison, item: Item) -> BreakReport | None:
+    """The break that an item names; None: the log of its run has none there."""
+    report, (_, place) = _report(comparison, item), item.numbers or (-1, -1)
+    breaks = report.breaks if report is not None else ()
+    return next((b for b in breaks if report is not None and report.place_of(b) == place), None)
+
+
+def _report(comparison: Comparison, item: Item) -> CompilationReport | None:
+    run = item.run
+    return None if run is None or run >= len(comparison.runs) else comparison.compilation_of(run)
 
 
 def _advice(broken: BreakReport) -> Advice:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from profiler_core.analysis.dossier.record import Dossier
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item, ItemKind
-from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.breaks import break_dossier
 from profiler_core.session.dossier.event import event_dossier
+from profiler_core.session.dossier.finding import finding_dossier, findings_of
 from profiler_core.session.dossier.group import group_dossier
 from profiler_core.session.dossier.kernel import kernel_dossier
 from profiler_core.session.dossier.operator import operator_dossier
@@ -20,6 +20,7 @@ _MAKERS: dict[ItemKind, Callable[[Comparison, Item], Dossier]] = {
     "operator": operator_dossier,
     "group": group_dossier,
     "break": break_dossier,
+    "finding": finding_dossier,
     "event": event_dossier,
     "module": module_dossier,
     "source": source_dossier,
@@ -49,12 +50,6 @@ def _members(made: Dossier) -> set[Item]:
 
 
 def _findings_about(comparison: Comparison, items: set[Item]) -> tuple[Finding, ...]:
-    """Findings of the leading pair, or of the run alone, that name one of these as evidence."""
-    try:
-        pair = comparison.leading or next(iter(comparison.pairs), None)
-        every = pair.findings if pair is not None else comparison.baseline.alone.findings
-    except NothingToAnalyse:
-        return ()
-    except FusionscopeError:  # a note of the page's own says it
-        return ()
-    return tuple(finding for finding in every or () if items & set(finding.items))
+    """Findings of the pair that pages show first that name one of these as evidence."""
+    every = findings_of(comparison, comparison.shown_first + 1 if comparison.pairs else 0)
+    return tuple(finding for finding in every if items & set(finding.items))

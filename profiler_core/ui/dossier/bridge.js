@@ -1,4 +1,5 @@
 // What opens and closes the dossier: links with data-item anywhere on the page, Esc, the button.
+// Links with data-page lead to another page of the app, which is not loaded anew for that.
 
 const bridges = new WeakMap()
 
@@ -45,14 +46,21 @@ class Bridge {
     link?.scrollIntoView({ block: "center" })
   }
 
-  /** A plain click on a link opens its dossier here; any other one is the browser's. */
+  /** A plain click on a link opens its dossier, or its page, here; any other one is the browser's. */
   follow(event) {
     if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
-    const link = event.composedPath().find((node) => node.dataset?.item)
+    const link = event.composedPath().find((node) => node.dataset?.item || node.dataset?.page !== undefined)
     if (!link) return
     event.preventDefault()
     event.stopPropagation()
-    this.tell(link.dataset.item)
+    if (link.dataset.item) this.tell(link.dataset.item)
+    else this.leaveFor(link.href)
+  }
+
+  /** Another page of the app, as the back button goes to one: nothing is loaded anew. */
+  leaveFor(address) {
+    history.pushState({}, "", address)
+    dispatchEvent(new PopStateEvent("popstate", { state: {} }))
   }
 
   /** Esc closes it, unless something else is open or being written in. */

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from profiler_core.analysis.findings import Finding
-from profiler_core.analysis.item import Item
+from profiler_core.analysis.item import Item, finding_item
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.wording.findings import together_text
 from profiler_core.markup import Markup, render
@@ -19,13 +19,15 @@ _SHOWN = 6  # further ones are folded
 
 
 def show_findings(
-    findings: Sequence[Finding], label: str, query: Query, record: RunRecord, source: Sequence[str]
-) -> None:
+    findings: Sequence[Finding], label: str, run: int, query: Query, record: RunRecord,
+    source: Sequence[str],
+) -> None:  # fmt: skip
     """Draw them; says so where nothing stands out.
 
     Args:
         findings: most important first.
         label: the run they are about.
+        run: its place in the choice.
         query: URL parameters of the pages that they lead to.
         record: of that run: where captures are allowed, what a finding asks for can be tried.
         source: keys of the runs that are looked at.
@@ -42,51 +44,50 @@ def show_findings(
     can_try = may_try(record, source)
     if can_try:
         try_button("Try all", "fs_try_all", record, source)
-    _show(findings[:_SHOWN], query, record, source, can_try=can_try)
+    _show(findings[:_SHOWN], run, query, record, source, can_try=can_try)
     n_more = len(findings) - _SHOWN
     if n_more > 0:
         with st.expander(f"{n_more} more", type="compact"):
-            _show(findings[_SHOWN:], query, record, source, can_try=can_try)
+            _show(findings[_SHOWN:], run, query, record, source, can_try=can_try)
 
 
 def _show(
-    findings: Sequence[Finding], query: Query, record: RunRecord, source: Sequence[str],
+    findings: Sequence[Finding], run: int, query: Query, record: RunRecord, source: Sequence[str],
     *, can_try: bool,
 ) -> None:  # fmt: skip
     """Each with a button where a setting may do what it asks for."""
     if not can_try:
-        st.html(_html(findings, query))
+        st.html(_html(findings, run, query))
         return
     for finding in findings:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             with st.container(width="stretch"):
-                st.html(_html([finding], query))
+                st.html(_html([finding], run, query))
             try_button("Try it", f"fs_try_{finding.key}", record, source, finding)
 
 
-def _html(findings: Sequence[Finding], query: Query) -> Markup:
+def _html(findings: Sequence[Finding], run: int, query: Query) -> Markup:
     rows = [
-        (row, item_of(finding), href_from_start(finding.page, landing(finding, query)))
+        (row, item_of(finding, run), href_from_start(finding.page, landing(finding, run, query)))
         for row, finding in zip(finding_rows(findings), findings, strict=True)
     ]
     return render("page/findings.html", findings=rows, link=item_link)
 
 
-def item_of(finding: Finding) -> Item | None:
-    """What its dossier is about: the most telling piece of its evidence."""
-    return finding.items[0] if finding.items else None
+def item_of(finding: Finding, run: int) -> Item:
+    """What its dossier is about: the most telling piece of its evidence, else itself."""
+    return finding.items[0] if finding.items else finding_item(run, finding.key)
 
 
-def landing(finding: Finding, query: Query) -> Query:
+def landing(finding: Finding, run: int, query: Query) -> Query:
     """URL parameters of its page: filtered to what it is about, with the dossier of its evidence.
 
     Args:
         finding: with items and filters.
+        run: that it is of, its place in the choice.
         query: of the chosen runs.
     """
     filters: dict[str, list[str]] = {}
     for name, value in finding.filters:
         filters.setdefault(name, []).append(value)
-    item = item_of(finding)
-    filtered = {**query, **filters}
-    return filtered if item is None else with_item(filtered, item)
+    return with_item({**query, **filters}, item_of(finding, run))

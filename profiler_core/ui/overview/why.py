@@ -62,7 +62,7 @@ def show_why(choice: Choice, number: int, below_chart: DeltaGenerator) -> None:
         if explanation.findings is not None:
             keys = [entry.key for entry in choice.entries]
             name, record = clipped(labels[1], _LONGEST), pair.candidate.record
-            show_findings(explanation.findings, name, query, record, keys)
+            show_findings(explanation.findings, name, number + 1, query, record, keys)
         _show_problems(explanation)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
@@ -77,7 +77,7 @@ def show_run_findings(choice: Choice) -> None:
         alone, name = run.alone, clipped(choice.labels[0], _LONGEST)
         if alone.findings is not None:
             keys = [entry.key for entry in choice.entries]
-            show_findings(alone.findings, name, choice.query, run.record, keys)
+            show_findings(alone.findings, name, 0, choice.query, run.record, keys)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
     except Exception as error:  # logged with its traceback; the rest of the page stays

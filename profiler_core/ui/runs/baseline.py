@@ -52,9 +52,7 @@ def offer_baseline(labels: Mapping[str, str]) -> None:
 
 def labels_of_choice(choice: Choice) -> dict[str, str]:
     """What `offer_baseline` takes: of chosen runs, the candidate that pages show first."""
-    by_key = {
-        entry.key: label for entry, label in zip(choice.entries, choice.labels, strict=True)
-    }
+    by_key = {entry.key: label for entry, label in zip(choice.entries, choice.labels, strict=True)}
     first = [entry.key for entry in choice.candidates[choice.comparison.shown_first :][:1]]
     return {key: by_key[key] for key in dict.fromkeys([*first, *by_key])}
 

@@ -1,0 +1,101 @@
+"""The dossier of a finding: what is at stake, what to try, and each piece of its evidence."""
+
+from collections.abc import Iterable, Sequence
+
+from profiler_core.analysis.dossier.record import Dossier, Related, Relation, RelationKind
+from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.item import Item, ItemKind, finding_item, kernel_item
+from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.errors import FusionscopeError, NothingToAnalyse
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.breaks import break_of
+from profiler_core.session.dossier.common import pair_of_run, related_group, slowest_first
+
+_RELATIONS: dict[ItemKind, RelationKind] = {
+    "group": "became", "kernel": "kernels", "operator": "operators", "break": "breaks",
+}  # fmt: skip
+
+
+def finding_dossier(comparison: Comparison, item: Item) -> Dossier:
+    """One finding of a candidate, or of a run alone.
+
+    Raises:
+        NothingToAnalyse: nothing of that key stands out in these runs.
+    """
+    run = item.run
+    every = findings_of(comparison, run) if run is not None else ()
+    place = next(
+        (n for n, each in enumerate(every) if finding_item(run or 0, each.key) == item), -1
+    )
+    if run is None or place < 0:
+        raise NothingToAnalyse(
+            "This finding is not among those of these runs.",
+            remedy="Choose the runs that the link was made for.",
+        )
+    finding, row = every[place], finding_rows(every)[place]
+    stake = " ".join(filter(None, (row.amount if row.amount != "–" else "", row.unit)))
+    interval = f" ({row.interval})" if row.interval else ""
+    return Dossier(
+        item=item,
+        kind="finding",
+        title=finding.title,
+        answer=f"At stake: {stake}{interval}." if row.amount != "–" else "",
+        about=tuple(filter(None, (row.evidence, row.advice, row.overlaps))),
+        relations=tuple(_evidence(comparison, run, finding)),
+    )
+
+
+def findings_of(comparison: Comparison, run: int) -> tuple[Finding, ...]:
+    """What stands out in a candidate, or for 0 in the baseline alone; none where it fails."""
+    try:
+        pair = pair_of_run(comparison, run)
+        if pair is None and run:
+            return ()
+        return (pair.findings if pair is not None else comparison.baseline.alone.findings) or ()
+    except FusionscopeError:  # a note of the page's own says it
+        return ()
+
+
+def _evidence(comparison: Comparison, run: int, finding: Finding) -> Iterable[Relation]:
+    """What the finding is about, a relation for each kind of thing."""
+    pair = pair_of_run(comparison, run)
+    labels = pair.labels if pair is not None else comparison.labels[:1]
+    runs = (0, run) if pair is not None else (0,)
+    kernels = {kernel_item(row.name): row for row in comparison.kernels}
+    sides = [comparison.traced.index(n) if n in comparison.traced else None for n in runs]
+    entries: dict[RelationKind, list[Related]] = {}
+    for item in finding.items:
+        kind = _RELATIONS.get(item.kind)
+        if kind is None:
+            continue
+        entries.setdefault(kind, []).append(_related(comparison, item, kernels.get(item), sides))
+    for kind, related in entries.items():
+        yield Relation(kind, labels, tuple(slowest_first(related)))
+
+
+def _related(
+    comparison: Comparison,
+    item: Item,
+    kernel: KernelRow | None,
+    sides: Sequence[int | None],
+) -> Related:
+    """A piece of evidence.
+
+    Args:
+        comparison: of the finding.
+        item: the piece.
+        kernel: of that name; None: it is none of these runs.
+        sides: of the shown runs, places in the kernel's row; None: the run has no trace.
+    """
+    if kernel is not None:
+        times = (None if side is None else kernel.time_ns(side) or None for side in sides)
+        return Related(kernel.name, item, "", tuple(times))
+    run, number = item.numbers or (0, 0)
+    pair = pair_of_run(comparison, run)
+    if item.kind == "group" and pair is not None and number < len(pair.ledger.groups):
+        return related_group(pair, number)
+    if item.kind == "break" and (broken := break_of(comparison, item)) is not None:
+        cost = (*(None for _ in sides[1:]), broken.cost_ns)
+        return Related(broken.title, item, broken.event.reason, cost)
+    return Related(item.key, item, "", tuple(None for _ in sides))
