@@ -4,8 +4,9 @@ The entry script lies in a folder without `pages/`: beside one, Streamlit would 
 link as a bare page file and skip the entry script, and with it any sign-in.
 Plain HTTP routes next to Streamlit serve what reruns are bad at (packets, uploads, downloads).
 In front of all stand ids for the log, answers that a proxy must not lose, and the gate of one's
-own machine, where nobody signs in; behind it, what hands out the files of the client, a hint for
-browsers that the library of figures will be needed, and what begins to compute what a page asks.
+own machine, where nobody signs in; behind it, what hands out the files of the client, what closes
+routes of Streamlit that nobody may use, a hint for browsers that the library of figures will be
+needed, and what begins to compute what a page asks.
 """
 
 import os
@@ -25,11 +26,20 @@ from profiler_core.ui.script_hints import HINTS
 from profiler_core.ui.server import keep_files_private, refuse_public_address
 from profiler_core.ui.server_log import REQUEST_IDS, configure
 from profiler_core.ui.startup import lifespan
+from profiler_core.ui.streamlit_routes import STREAMLIT_ROUTES
 
 app = st.App(
     entry_script(),
     routes=all_routes(http_application),
-    middleware=[REQUEST_IDS, EARLY_ANSWERS, *MIDDLEWARE, CLIENT_FILES, HINTS, AHEAD],
+    middleware=[
+        REQUEST_IDS,
+        EARLY_ANSWERS,
+        *MIDDLEWARE,
+        CLIENT_FILES,
+        STREAMLIT_ROUTES,
+        HINTS,
+        AHEAD,
+    ],
     lifespan=lifespan,
     on_script_error=show_script_error,
 )

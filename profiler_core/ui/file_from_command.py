@@ -17,8 +17,10 @@ from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.service import Job
 from profiler_core.store.orders import Order
+from profiler_core.ui.download import download_button
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.asker import asker
+from profiler_core.ui.sign_in.guard import fragment
 
 _TIMEOUT_S = 300.0
 _LOOK_EVERY_S = 0.2
@@ -50,7 +52,7 @@ class Making:
             self.ended.set()
 
 
-@st.fragment
+@fragment
 def offer_file(
     label: str, order: Order, *, name: str, mime: str, key: str, is_first: bool = True
 ) -> None:
@@ -68,9 +70,9 @@ def offer_file(
     if making is None or (making.order, making.who) != (order, who):
         making = st.session_state[f"{key}_making"] = Making(order, who)
     above = st.container()  # what is below the button lies outside of a popover in a low window
-    clicked = st.download_button(
+    clicked = download_button(
         label,
-        data=making.make,
+        making.make,
         file_name=f"{name}{order.ending}",
         mime=mime,
         type="primary" if is_first else "secondary",

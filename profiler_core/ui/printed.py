@@ -8,6 +8,7 @@ import streamlit as st
 from profiler_core import run_directory as names
 from profiler_core.jobs import service as jobs
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.download import download_button
 
 _LINES = 15
 _LARGEST = 64 << 20  # of a download, bytes: the end, where an error stands
@@ -28,9 +29,9 @@ def show_printed(path: Path, *, title: str, key: str, is_open: bool = False) -> 
     with st.container() if is_open else st.expander(title, type="compact"):
         # Column-reverse keeps the end in sight, however high the box is.
         st.html(f"<div class=fs-log><pre>{escape(tail)}</pre></div>")
-        st.download_button(
+        download_button(
             "Download the whole log",
-            data=lambda: _end_of(path),
+            lambda: _end_of(path),
             file_name=f"{path.parent.name}-{path.name}",
             mime="text/plain",
             key=key,

@@ -3,6 +3,7 @@
 Drawn for a format that declares the options `step_range` and `process`.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -17,15 +18,16 @@ from profiler_core.ingest.options import chosen, keep
 from profiler_core.ui.choice import Choice as Runs
 from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.reading import read_trace, trace_path
-from profiler_core.ui.sign_in.visitor import visitor
+from profiler_core.ui.sign_in.guard import who_may
+from profiler_core.ui.sign_in.roles import Deed
 
 _BY_RULE = "chosen by the rule"
+_DEED: Deed = "upload"  # the choice holds for everybody who opens the file
 
 
 def offer_recording_choices(runs: Runs) -> None:
     """Draw the fields for each run whose format has a choice; nothing where none has."""
-    who = visitor()
-    if who is None or not who.may("upload"):  # the choice holds for everybody who opens the file
+    if who_may(_DEED) is None:
         return
     recorded = []
     for entry in runs.entries:
@@ -87,11 +89,16 @@ def _described(recording: Recording, label: str) -> str:
 
 
 def _keep_steps(slug: str, content: str, field: str) -> None:
-    kind, label = trace_format(slug), st.session_state[field]
-    choices = {**chosen(kind, content), "step_range": None if label == _BY_RULE else label}
-    keep(kind, content, choices)
+    label = st.session_state[field]
+    choices = {**chosen(trace_format(slug), content)}
+    _keep(slug, content, {**choices, "step_range": None if label == _BY_RULE else label})
 
 
 def _keep_process(slug: str, content: str, field: str) -> None:
     # The steps of one process may have other names in the next.
-    keep(trace_format(slug), content, {"process": st.session_state[field]})
+    _keep(slug, content, {"process": st.session_state[field]})
+
+
+def _keep(slug: str, content: str, choices: Mapping[str, str | int | None]) -> None:
+    if who_may(_DEED) is not None:  # the role may have changed since the page was drawn
+        keep(trace_format(slug), content, choices)

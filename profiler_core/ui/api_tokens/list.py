@@ -8,6 +8,7 @@ import streamlit as st
 from profiler_core.store import history
 from profiler_core.store.history.api_tokens import ApiToken, revoke_token, token, tokens
 from profiler_core.ui.page import section
+from profiler_core.ui.sign_in.guard import who_may
 from profiler_core.ui.sign_in.visitor import Visitor, visitor
 
 _MOST_OLD = 20
@@ -75,6 +76,6 @@ def _minute(moment: str) -> str:
 
 
 def _revoke(token_id: str) -> None:
-    who = visitor()
+    who = who_may("look")
     if who is not None and may_revoke(who, token(token_id)):  # asked again: roles change
         revoke_token(token_id, person=who.person)

@@ -11,7 +11,7 @@ from profiler_core.store import history
 from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import escape_markdown
-from profiler_core.ui.sign_in.guard import let_in
+from profiler_core.ui.sign_in.guard import fragment
 
 _REFRESH_S = 3.0
 _LISTED = 20
@@ -31,7 +31,6 @@ def capture_list(current: str | None) -> None:
     is_live = any(job.is_live for job in listed)
 
     def follow() -> None:
-        let_in()  # it refreshes itself, without the page around it
         listed = jobs.jobs(_LISTED, kind="capture")
         for job in listed[:_SHOWN]:
             _row(job, is_current=job.job_id == current)
@@ -41,7 +40,7 @@ def capture_list(current: str | None) -> None:
                 for job in older:
                     _row(job, is_current=job.job_id == current)
 
-    st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
+    fragment(follow, run_every=_REFRESH_S if is_live else None)()
 
 
 def _row(job: Job, *, is_current: bool) -> None:

@@ -16,6 +16,7 @@ from profiler_core.door.asker import Asker, check_may_capture
 from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.ui.sign_in.asker import asker
+from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.worker.process import DidNotRun
 
 _REFRESH_S = 1.0
@@ -179,7 +180,7 @@ def machine_card(python: str | None) -> None:
         else:
             st.html(_card(answer))
 
-    st.fragment(follow, run_every=None if is_known else _REFRESH_S)()
+    fragment(follow, run_every=None if is_known else _REFRESH_S)()
     if is_known and st.button("Ask again", key="fs_c_ask_again", type="tertiary"):
         _question.clear(python, asker())
         st.rerun()

@@ -21,7 +21,7 @@ from profiler_core.ui.jobs.stop import cancel_button
 from profiler_core.ui.links import go_to
 from profiler_core.ui.printed import show_printed
 from profiler_core.ui.problem_card import problem_card
-from profiler_core.ui.sign_in.guard import let_in
+from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.sweep.choose import query_of_sweep
 from profiler_core.units import format_duration
 
@@ -57,7 +57,6 @@ def job_panel(job_id: str) -> None:
     is_live = _capture_of(job_id).is_live
 
     def follow() -> None:
-        let_in()  # it refreshes itself, without the page around it
         job = _capture_of(job_id)
         if is_live and not job.is_live:
             # Stops the refreshing, and lets the list and the form see the end.
@@ -65,7 +64,7 @@ def job_panel(job_id: str) -> None:
         _draw(job)
 
     # One key for both: the panel must not jump when the refreshing stops.
-    st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
+    fragment(follow, run_every=_REFRESH_S if is_live else None)()
 
 
 def _capture_of(job_id: str) -> Job:

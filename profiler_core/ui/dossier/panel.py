@@ -16,6 +16,7 @@ from profiler_core.ui.dossier.bridge import draw_bridge
 from profiler_core.ui.dossier.draw import draw_dossier
 from profiler_core.ui.links import page_link
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.style import colors
 from profiler_core.ui.timeline.link import link_to_event
 
@@ -36,7 +37,7 @@ def dossier_beside(selected: Item | None = None, facts: Facts = ()) -> None:
         _panel(keys, selected, facts)
 
 
-@st.fragment
+@fragment
 def _panel(keys: Keys, selected: Item | None, facts: Facts) -> None:
     item = item_in_url() or selected
     with st.container(key="fs_dossier"):

@@ -25,7 +25,7 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.asker import asker
-from profiler_core.ui.sign_in.guard import let_in
+from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import show_table
 from profiler_core.units import format_duration
@@ -45,7 +45,6 @@ def experiment_panel(experiment_id: str) -> None:
     is_live = job is not None and job.is_live
 
     def follow() -> None:
-        let_in()  # it refreshes itself, without the page around it
         now = job_of(experiment_id)
         if is_live != (now is not None and now.is_live):
             st.rerun()  # it ended, or was resumed: stops or begins the refreshing
@@ -60,7 +59,7 @@ def experiment_panel(experiment_id: str) -> None:
             return
         _draw(experiment, now)
 
-    st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
+    fragment(follow, run_every=_REFRESH_S if is_live else None)()
 
 
 def _draw(experiment: Experiment, job: Job | None) -> None:

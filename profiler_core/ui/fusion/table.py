@@ -13,6 +13,7 @@ from profiler_core.export.ledger_events import as_parquet, events_of_pairs
 from profiler_core.session.pair import Pair
 from profiler_core.ui.counters.words import dram_change
 from profiler_core.ui.dossier.address import picked_row, picking_key
+from profiler_core.ui.download import download_button
 from profiler_core.ui.fusion.address import list_candidate, open_group
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import frame_height
@@ -119,9 +120,9 @@ def _styled(
 
 def offer_events(pair: Pair) -> None:
     """A download of the listed candidate's ledger, one row for each device event."""
-    st.download_button(
+    download_button(
         "Download the ledger as Parquet",
-        data=lambda: as_parquet(events_of_pairs([pair])),
+        lambda: as_parquet(events_of_pairs([pair])),
         file_name="ledger.parquet",
         mime="application/vnd.apache.parquet",
         help="One row for each device event of both runs, with its group.",

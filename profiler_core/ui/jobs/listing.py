@@ -14,14 +14,15 @@ from profiler_core.ui.address import in_address
 from profiler_core.ui.capture.list import when
 from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.choice import query_of
+from profiler_core.ui.download import download_button
 from profiler_core.ui.file_from_command import made_file
 from profiler_core.ui.jobs.stop import cancel_button
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
 from profiler_core.ui.printed import show_printed
 from profiler_core.ui.problem_card import problem_card
-from profiler_core.ui.sign_in.asker import asker
-from profiler_core.ui.sign_in.guard import let_in
+from profiler_core.ui.sign_in.asker import asker, asker_of
+from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.upload.receiving import accepted
 
 _REFRESH_S = 2.0
@@ -44,13 +45,12 @@ def show_jobs() -> None:
     is_live = any(job.is_live for job in listed_jobs(whose))
 
     def follow() -> None:
-        let_in()  # it refreshes itself, without the page around it
         listed = listed_jobs(whose)
         if is_live and not any(job.is_live for job in listed):
             st.rerun()  # stops the refreshing
         _draw(listed)
 
-    st.fragment(follow, run_every=_REFRESH_S if is_live else None)()
+    fragment(follow, run_every=_REFRESH_S if is_live else None)()
 
 
 def listed_jobs(whose: str) -> tuple[Job, ...]:
@@ -145,9 +145,10 @@ def _result(job: Job) -> None:
             _note(error.problem)
     else:
         path = made_file(job)
-        st.download_button(
-            "Download", data=path.read_bytes, file_name=path.name, key=f"fs_file_{job.job_id}"
-        )
+        download_button(
+            "Download", path.read_bytes, file_name=path.name, key=f"fs_file_{job.job_id}",
+            may_have=lambda who: deeds.may_see(asker_of(who), job), about=job.spec.title,
+        )  # fmt: skip
 
 
 def _again(job_id: str) -> None:

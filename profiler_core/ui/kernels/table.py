@@ -16,6 +16,7 @@ from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.spreadsheet import harmless
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
+from profiler_core.ui.download import download_button
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import frame_height
 from profiler_core.units import format_per_step
@@ -56,9 +57,9 @@ def _from_table(key: str, rows: Sequence[KernelRow]) -> None:
 def offer_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> None:
     """A download of exactly the rows that are shown."""
     count = f"{len(rows)} kernel{'' if len(rows) == 1 else 's'}"
-    st.download_button(
+    download_button(
         f"Download {count} as CSV",
-        data=lambda: kernel_csv(labels, rows, measured),
+        lambda: kernel_csv(labels, rows, measured),
         file_name="kernels.csv",
         mime="text/csv",
         type="tertiary",

@@ -40,7 +40,7 @@ def writer() -> str:
 def may_delete(person: str) -> bool:
     """A review goes by the hand of who began it, or of an admin."""
     who = visitor()
-    return who is not None and (who.may("delete") or who.is_person(person))
+    return who is not None and who.may_remove(person, "review")
 
 
 def _keep() -> None:

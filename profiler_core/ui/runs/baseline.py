@@ -13,7 +13,7 @@ from profiler_core.store.library import key_of_recorded
 from profiler_core.ui.choice import Choice, query_of
 from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.page import section
-from profiler_core.ui.sign_in.visitor import Visitor, visitor
+from profiler_core.ui.sign_in.guard import who_may
 
 _USUAL = "main"
 _RECORDED = ("run", "upload", "history")  # prefixes of keys; samples and opened files are in none
@@ -29,7 +29,7 @@ def offer_baseline(labels: Mapping[str, str]) -> None:
         labels: key of the library -> what the run is called beside the others.
     """
     own = {key: label for key, label in labels.items() if key.partition("/")[0] in _RECORDED}
-    if _marker() is None or not own:
+    if who_may("mark") is None or not own:
         return
     scope = "|".join(own)
     with st.popover("Keep as baseline", type="tertiary", icon=":material/flag:", width="content"):
@@ -79,7 +79,7 @@ def show_baselines() -> None:
             )
             if run is not None and history.has_files(run):
                 page_link("overview", "Open", query_of((key_of_recorded(run),)))
-            if _marker() is not None:
+            if who_may("mark") is not None:
                 with st.popover("Forget", type="tertiary", key=f"fs_bl_forget_{number}"):
                     st.html("<p class=fs-note>The name is forgotten, and the run stays.</p>")
                     st.button(
@@ -95,17 +95,11 @@ def _facts(baseline: Baseline, run: RecordedRun | None, names: Mapping[str, str]
     return f"{facts}: {baseline.note}" if baseline.note else facts
 
 
-def _marker() -> Visitor | None:
-    """Whoever visits, where that person may mark runs."""
-    who = visitor()
-    return who if who is not None and who.may("mark") else None
-
-
 def _keep(key: str, scope: str) -> None:
     from profiler_core.store import history
     from profiler_core.ui.runs.keeping import recorded_ids
 
-    who = _marker()  # the role may have changed since the page was drawn
+    who = who_may("mark")  # the role may have changed since the page was drawn
     if who is None:
         return
     name = " ".join(st.session_state.get(f"fs_bl_name_{scope}", "").split())
@@ -128,7 +122,7 @@ def _keep(key: str, scope: str) -> None:
 def _forget(name: str) -> None:
     from profiler_core.store import history
 
-    who = _marker()
+    who = who_may("mark")
     if who is None:
         return
     try:

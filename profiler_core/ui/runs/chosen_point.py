@@ -16,7 +16,7 @@ from profiler_core.ui.links import href, page_link
 from profiler_core.ui.routes.run_zip import SCOPE as EXPORT
 from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.runs.baseline import offer_baseline
-from profiler_core.ui.sign_in.visitor import visitor
+from profiler_core.ui.sign_in.guard import who_may
 from profiler_core.units import format_change
 
 CHOSEN = "point"  # of the address
@@ -88,24 +88,26 @@ def _where_files_are(run: RecordedRun) -> str:
 
 
 def _tags(run: RecordedRun) -> None:
-    who = visitor()
-    if who is None or not who.may("mark"):
+    if who_may("mark") is None:
         return
     with st.popover("Tags", type="tertiary"):
         key = f"fs_tags_{run.run_id}"
         st.text_input(
             "Tags, separated by commas", value=", ".join(run.tags), key=key, max_chars=300,
-            on_change=_set_tags, args=(run, key, who.person),
+            on_change=_set_tags, args=(run, key),
         )  # fmt: skip
 
 
-def _set_tags(run: RecordedRun, key: str, person: str) -> None:
+def _set_tags(run: RecordedRun, key: str) -> None:
+    who = who_may("mark")  # the role may have changed since the page was drawn
+    if who is None:
+        return
     words = [word.strip() for word in st.session_state[key].split(",")]
     tags = {word for word in words if word}
     try:
         if tags - set(run.tags):
-            history.tag(run.run_id, *sorted(tags - set(run.tags)), person=person)
+            history.tag(run.run_id, *sorted(tags - set(run.tags)), person=who.person)
         if set(run.tags) - tags:
-            history.untag(run.run_id, *sorted(set(run.tags) - tags), person=person)
+            history.untag(run.run_id, *sorted(set(run.tags) - tags), person=who.person)
     except FusionscopeError as error:
         st.toast(f"{error.problem} {error.remedy}")

@@ -11,9 +11,7 @@ def may_delete(group: Comparable, who: Visitor | None) -> bool:
     """Everything of one's own; what others made only as an admin. Samples never."""
     if who is None or not can_be_deleted(group):
         return False
-    if who.may("delete"):
-        return True
-    return who.may("upload") and who.is_person(owner(group))
+    return who.may("delete") or who.may_remove(owner(group), "upload")
 
 
 def owner(group: Comparable) -> str | None:

@@ -20,6 +20,7 @@ from profiler_core.ui.paging import choose_page
 from profiler_core.ui.reading import run_of
 from profiler_core.ui.runs.ownership import may_delete
 from profiler_core.ui.runs.trash import days_in_trash, offer_undo, report, show_last_deletion
+from profiler_core.ui.sign_in.guard import who_may
 from profiler_core.ui.sign_in.visitor import Visitor, visitor
 from profiler_core.ui.states import state_badge, what_happened
 from profiler_core.units import format_change, format_duration
@@ -43,10 +44,15 @@ def show_runs() -> None:
         words = st.text_input(
             "Search", max_chars=200, placeholder=_PLACEHOLDER, **in_address("find")
         )
-        st.button("Refresh", help=_REFRESH, on_click=catalogue.refresh, kwargs={"everything": True})
+        st.button("Refresh", help=_REFRESH, on_click=_refresh)
     shown = [_show_section(origin, title, words) for origin, title in _SECTIONS]
     if not any(shown) and words.split():
         st.html("<p class=fs-note>Nothing here has all these words in its name.</p>")
+
+
+def _refresh() -> None:
+    if who_may("look") is not None:
+        catalogue.refresh(everything=True)
 
 
 def _show_section(origin: Origin, title: str, words: str) -> bool:

@@ -12,6 +12,7 @@ from profiler_core.store import history
 from profiler_core.store.history import Deletion
 from profiler_core.ui.links import plain_label
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.sign_in.guard import who_may
 from profiler_core.ui.sign_in.visitor import Visitor, visitor
 from profiler_core.units import format_bytes
 
@@ -78,8 +79,8 @@ def show_trash() -> None:
 
 
 def may_restore(who: Visitor | None, deletion: Deletion) -> bool:
-    """Whoever deleted it, and an admin."""
-    return who is not None and (who.may("delete") or who.is_person(deletion.person))
+    """Whoever deleted it, as long as that person may upload, and an admin."""
+    return who is not None and who.may_remove(deletion.person, "upload")
 
 
 def _rows(deletions: Sequence[Deletion], names: Mapping[str, str]) -> None:
@@ -125,7 +126,7 @@ def _runs_text(n: int) -> str:
 
 
 def _act(deed: str, deletion_id: str) -> None:
-    who = visitor()
+    who = who_may("look")
     if st.session_state.get(_LAST, ("",))[0] == deletion_id:
         del st.session_state[_LAST]
     try:

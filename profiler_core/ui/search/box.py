@@ -14,6 +14,7 @@ from profiler_core.store.catalogue import Wanted
 from profiler_core.ui.choice import Keys, chosen_keys, open_choice, query_of
 from profiler_core.ui.dossier.address import item_href, with_item
 from profiler_core.ui.links import href
+from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.units import format_duration
 
 _KEY = "fs_search_box"
@@ -30,7 +31,7 @@ _BOX = st.components.v2.component(
 )
 
 
-@st.fragment
+@fragment
 def search_box(spec: PageSpec) -> None:
     """Draw the button; the rest is drawn by the browser when it is opened.
 

@@ -73,6 +73,19 @@ def note_look(who: Visitor | None, keys: Sequence[str]) -> None:
         raise
 
 
+def note_download(who: Visitor, subject: str, file_name: str) -> None:
+    """Record that this person takes a file away.
+
+    Raises:
+        history.NotRecorded: it can be recorded nowhere.
+    """
+    if who.account is None:
+        return
+    from profiler_core.store import history
+
+    history.note_or_keep(who.person, "download", subject[:_LONGEST], file=file_name[:_LONGEST])
+
+
 def _is_new(*deed: str) -> bool:
     with _lock:
         if deed in _recorded:

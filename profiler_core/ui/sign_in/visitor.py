@@ -6,8 +6,9 @@ ask the settings anew, so that a role that is taken away is gone with the next c
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -79,6 +80,10 @@ class Visitor:
             return person == self.person
         return self.account is not None and person.lower() == self.account.address
 
+    def may_remove(self, person: str | None, needs: Deed) -> bool:
+        """What is recorded under `person`: one's own with this right, all as an admin."""
+        return self.may("delete") or (self.may(needs) and self.is_person(person))
+
 
 def visitor() -> Visitor | None:
     """Of this script run; None: signing in is needed, and nobody did.
@@ -86,11 +91,17 @@ def visitor() -> Visitor | None:
     Raises:
         BadInput: settings.toml cannot be used.
     """
-    if not is_needed():
-        return _somebody()
-    if not getattr(st.user, "is_logged_in", False):
-        return None
-    return _signed_in(st.user.to_dict())
+    return visitor_later()()
+
+
+def visitor_later() -> Callable[[], Visitor | None]:
+    """Asks who this script run's visitor is at any later moment, in any thread; as `visitor`.
+
+    For what is made after the script run has ended: the role may have changed by then.
+    """
+    is_signed_in = is_needed() and getattr(st.user, "is_logged_in", False)
+    claims = {**st.user.to_dict(), "is_logged_in": True} if is_signed_in else {}
+    return partial(_who_is, claims)
 
 
 def visitor_of(request: Request) -> Visitor | None:
@@ -99,9 +110,13 @@ def visitor_of(request: Request) -> Visitor | None:
     Raises:
         BadInput: settings.toml cannot be used.
     """
+    return _who_is(_claims_in_cookie(request) if is_needed() else {})
+
+
+def _who_is(claims: Mapping[str, Any]) -> Visitor | None:
+    """Whoever the settings of this moment let in with these claims; {}: of nobody."""
     if not is_needed():
         return _somebody()
-    claims = _claims_in_cookie(request)
     return _signed_in(claims) if claims.get("is_logged_in") is True else None
 
 

@@ -18,7 +18,7 @@ from profiler_core.ui.charts import show_figure
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.server import is_local_server
-from profiler_core.ui.sign_in.guard import let_in
+from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import show_table
 from profiler_core.units import format_bytes
@@ -48,11 +48,10 @@ def show_live() -> None:
     if not gpus.devices:
         st.html(f"<p class=fs-note>{escape(gpus.reason)}</p>")
         return
-    st.fragment(_look, run_every=REFRESH_S)()
+    fragment(_look, run_every=REFRESH_S)()
 
 
 def _look() -> None:
-    let_in()  # it refreshes itself, without the page around it
     samples = _samples()
     history = _history()
     for sample in samples:

@@ -17,6 +17,7 @@ from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import read_trace, trace_path
 from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.routes.timeline import SCOPE
+from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.timeline.address import Address
 from profiler_core.ui.timeline.component import Picked, draw_canvas
 from profiler_core.ui.timeline.memory import recall, set_step, write
@@ -62,7 +63,7 @@ def _can_be_shown(entry: Entry) -> bool:
     return True
 
 
-@st.fragment
+@fragment
 def _fragment(keys: tuple[str, ...], shown: Shown) -> None:
     dark = st.context.theme.type == "dark"
     runs = [_scene_run(entry, label, number, dark=dark) for number, entry, label in shown]

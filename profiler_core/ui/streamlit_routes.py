@@ -1,0 +1,74 @@
+"""Which of Streamlit's own plain routes are open, where people sign in.
+
+Streamlit asks nobody who fetches a file that a page hands out: whoever knows its address has it,
+for as long as a page is open that shows the button. Here it takes the sign-in of somebody who may
+look at that moment. Its routes for uploads into memory and for agents are used by no page, and
+closed: they answer anybody who has opened a websocket.
+"""
+
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.ui.metrics.counted import count_refused
+from profiler_core.ui.routes.guard import problem
+from profiler_core.ui.server import base_path
+from profiler_core.ui.sign_in.visitor import visitor_of
+
+_FILES = "/media/"
+_CLOSED = ("/_stcore/upload_file/", "/_stcore/agent/")
+
+
+class StreamlitRoutes:
+    """ASGI middleware; see the module."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer in Streamlit's place what is not open."""
+        path = scope["path"].removeprefix(base_path()) if scope["type"] == "http" else ""
+        if path.startswith(_CLOSED):
+            nothing = problem(404, "There is nothing here.", "Use the pages of this server.")
+            await nothing(scope, receive, send)
+        elif path.startswith(_FILES):
+            await self._app(scope, receive, _Guarded(scope, receive, send))
+        else:
+            await self._app(scope, receive, send)
+
+
+class _Guarded:
+    """Sends on what is no download (the logo on the card), and downloads to who may look."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._is_refused = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            names = {name.lower() for name, _ in message["headers"]}
+            refused = _refusal(self._scope) if b"content-disposition" in names else None
+            if refused is not None:
+                self._is_refused = True
+                await refused(self._scope, self._receive, self._send)
+        if not self._is_refused:
+            await self._send(message)
+
+
+def _refusal(scope: Scope) -> Response | None:
+    """What is answered in place of the file; None: it may be had."""
+    try:
+        who = visitor_of(Request(scope))
+    except FusionscopeError as error:  # settings that cannot be read let nobody in
+        count_refused("settings")
+        return problem(503, error.problem, error.remedy)
+    if who is not None and who.may("look"):
+        return None
+    count_refused("sign_in" if who is None else "role")
+    return problem(401 if who is None else 403, "You may not have this file.", "Sign in first.")
+
+
+STREAMLIT_ROUTES = Middleware(StreamlitRoutes)
