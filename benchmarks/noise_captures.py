@@ -2,9 +2,11 @@
 
     python -m benchmarks.noise_captures OUT [--minutes 5] [--device auto]
 
-Each capture times two copies of one file in turns, in a process each (`--against`), a size after
-the other until the time is over: what both copies of one capture differ by is the noise of runs
-timed in turns, what copies of several captures differ by that of runs apart.
+Each capture times processes of one file in turns, two copies of it (`--against`), each with as many
+variants as `--threads` names numbers of CPU threads, which one GPU stream does not use; a size
+after the other until the time is over. What processes of one capture differ by is the noise of runs
+timed in turns, what those of several captures differ by that of runs apart: three numbers make
+15 pairs in turns of a capture, and 36 apart of any two.
 """
 
 import argparse
@@ -26,6 +28,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--sizes", default="launches,small,products")
+    parser.add_argument("--threads", default="", help="for example 8,7,6; \"\": as many as torch takes")
     arguments = parser.parse_args()
     sizes = arguments.sizes.split(",")
     until = time.monotonic() + 60 * arguments.minutes
@@ -44,9 +47,11 @@ def main() -> None:
 
 
 def _capture(arguments: argparse.Namespace, size: str, copy: Path) -> int:
+    threads = arguments.threads.split(",") if arguments.threads else []
+    variants = ",".join(f"eager+threads={n}" for n in threads) or "eager"
     command = [
         *(sys.executable, "-m", "profiler_core", "capture", f"{_WORKLOAD}:model"),
-        *("--against", f"path:{copy}", "--variants", "eager", "--option", f"size={size}"),
+        *("--against", f"path:{copy}", "--variants", variants, "--option", f"size={size}"),
         *("--device", arguments.device, "--telemetry-seconds", "0", *_LEFT_OUT),
         *("--name", size, "--out", str(arguments.out)),
     ]
