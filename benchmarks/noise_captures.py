@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--sizes", default="launches,small,products")
-    parser.add_argument("--threads", default="", help="for example 8,7,6; \"\": as many as torch takes")
+    parser.add_argument("--threads", default="", help="8,7,6, say; else torch's own number")
     arguments = parser.parse_args()
     sizes = arguments.sizes.split(",")
     until = time.monotonic() + 60 * arguments.minutes

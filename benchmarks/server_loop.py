@@ -157,7 +157,9 @@ def write_traces(server: Server, out: Path, device: str) -> None:
     if device == "cpu":
         return
     captures = out / "replay" / "capture_traces"
-    server.capture(lambda size: _profiled(captures / f"bs_{size}_rank0.json.gz", device, stacks=True))
+    server.capture(
+        lambda size: _profiled(captures / f"bs_{size}_rank0.json.gz", device, stacks=True)
+    )
     for n_requests in REQUESTS:
         server.step(n_requests)
     with _profiled(out / "replay" / "trace.json.gz", device, stacks=False):
