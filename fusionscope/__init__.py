@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from profiler_core import __version__
 
 if TYPE_CHECKING:
+    from fusionscope.capturing import capture
     from fusionscope.opening import compare, open, sample  # noqa: A004
     from fusionscope.results import Comparison, Pair, Run
     from profiler_core.errors import FusionscopeError
@@ -28,6 +29,7 @@ __all__ = [
     "Pair",
     "Run",
     "__version__",
+    "capture",
     "compare",
     "open",
     "sample",
@@ -39,6 +41,7 @@ _HOMES = {
     "FusionscopeError": "profiler_core.errors",
     "Pair": "fusionscope.results",
     "Run": "fusionscope.results",
+    "capture": "fusionscope.capturing",
     "compare": "fusionscope.opening",
     "open": "fusionscope.opening",
     "sample": "fusionscope.opening",
@@ -53,6 +56,13 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext fusionscope`: the cell magic `%%compiled`."""
+    from fusionscope.notebook import load
+
+    load(shell)
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,7 @@
 import atexit
 import os
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 
@@ -55,8 +56,13 @@ def compare(baseline: Location | Run, *candidates: Location | Run) -> Comparison
             remedy="Name a candidate too: compare(baseline, candidate).",
         )
     else:
-        runs = [OpenedRun.open(path) for path in runs_of(_local(baseline))]
+        return compare_all(runs_of(_local(baseline)))
     return Comparison(session.Comparison(runs).check())
+
+
+def compare_all(paths: Sequence[Path]) -> Comparison:
+    """The runs at these paths, the baseline's first."""
+    return Comparison(session.Comparison.open(paths).check())
 
 
 def sample(name: str) -> Path:

@@ -28,6 +28,10 @@ class FusionscopeError(Exception):
         self.problem = problem
         self.remedy = remedy
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints instead of a traceback, which is of no use to who reads this."""
+        return [f"{type(self).__name__}: {self.problem}", self.remedy]
+
 
 class BadInput(FusionscopeError):
     """A file, a path or an option cannot be used."""
