@@ -14,6 +14,7 @@ from profiler_core.agents.capturing import (
 from profiler_core.answers.experiment import BestAnswer, EffectAnswer, experiment_answer
 from profiler_core.answers.record import Answer, means
 from profiler_core.capture.spec import CaptureSpec, parse_option
+from profiler_core.door import deeds
 from profiler_core.door.experimenting import (
     Wish,
     cancel_experiment,
@@ -103,7 +104,7 @@ def _trying(experiment_id: str) -> Trying:
     return Trying.of(
         answer,
         state=known.state if job is None else job.state,
-        error=None if job is None else job.error,
+        error=job.error if job is not None and deeds.may_see(agent(), job) else None,
         trials=tuple(map(TriedShort.of, answer.trials[-_MOST_TRIALS:])),
         n_trials=len(answer.trials),
     )

@@ -377,7 +377,10 @@ def may_cancel(asker: Asker, job: jobs.Job) -> bool:
 
 
 def may_see(asker: Asker, job: jobs.Job) -> bool:
-    """Whether the job is this person's; an admin's, an own machine's and its agent's are all."""
+    """Whether the job is this person's; an admin's, an own machine's and its agent's are all.
+
+    Who sees what it printed, why it failed and what it made; and who may stop it.
+    """
     sees_all = asker.is_agent or not asker.signed_in or "delete" in asker.deeds
     return sees_all or job.spec.owner == asker.person
 

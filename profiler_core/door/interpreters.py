@@ -11,6 +11,7 @@ from profiler_core.errors import CaptureFailed
 from profiler_core.settings import FILE, settings
 
 _LONGEST = 200  # characters of a text that is repeated
+_LONGEST_WORD_BYTES = 100_000  # of one argument; Linux takes 131 071
 
 
 def may_name_any(asker: Asker) -> bool:
@@ -32,6 +33,7 @@ def interpreter_for(text: str | None, asker: Asker) -> str | None:
     name = (text or "").strip()
     if not name:
         return None
+    check_word(name)
     if may_name_any(asker):
         return name
     for listed in settings().interpreters or ():
@@ -42,6 +44,23 @@ def interpreter_for(text: str | None, asker: Asker) -> str | None:
         remedy=f"Choose one from the list, or ask whoever runs the server to add it to "
         f"interpreters in {FILE}.",
     )
+
+
+def check_word(text: str) -> None:
+    """Can this stand in a command line?
+
+    Raises:
+        Refused: it holds a NUL or half a character, or is too long for the system.
+    """
+    try:
+        is_word = "\0" not in text and len(text.encode()) <= _LONGEST_WORD_BYTES
+    except UnicodeEncodeError:
+        is_word = False
+    if not is_word:
+        raise Refused(
+            f"{text[:_LONGEST]!a} cannot be passed to a command.",
+            remedy="Leave out what is no text, and shorten it.",
+        )
 
 
 def _executable(listed: str) -> str | None:
@@ -55,8 +74,10 @@ def check_workload(spec: CaptureSpec) -> None:
     """Is its workload a name, and no option of the command that is started with it?
 
     Raises:
-        Refused: it is an option.
+        Refused: it is an option, or a word of the spec can stand in no command line.
     """
+    for word in spec.to_argv():
+        check_word(word)
     if spec.workload.startswith("-"):
         raise Refused(
             f"{spec.workload[:60]} is not a model name.",

@@ -9,10 +9,13 @@ from typing import Any
 
 import streamlit as st
 
+from profiler_core.door import deeds
 from profiler_core.door.asker import Refused
+from profiler_core.jobs.service import Job
 from profiler_core.ui.choice import keys_in_url
+from profiler_core.ui.sign_in.asker import asker_of
 from profiler_core.ui.sign_in.deeds import note_download
-from profiler_core.ui.sign_in.visitor import Visitor, visitor_later
+from profiler_core.ui.sign_in.visitor import visitor_later
 
 
 def download_button(
@@ -20,8 +23,7 @@ def download_button(
     make: Callable[[], str | bytes],
     *,
     file_name: str,
-    may_have: Callable[[Visitor], bool] = lambda who: who.may("look"),
-    about: str = "",
+    job: Job | None = None,
     **options: Any,
 ) -> bool:
     """Draw it; the audit has the download before the file is made.
@@ -30,18 +32,19 @@ def download_button(
         label: of the button.
         make: the file's content; called with each click, in another thread.
         file_name: as the browser keeps it.
-        may_have: whether the visitor may have the file at the moment of the click.
-        about: what it is of, for the audit; the chosen runs where it is empty.
+        job: that made the file, which not everybody may see; None: it is of the chosen runs.
         options: others of `st.download_button`.
 
     Returns:
         Was it clicked?
     """
-    ask, subject = visitor_later(), about or ", ".join(keys_in_url())
+    ask = visitor_later()
+    subject = job.spec.title if job is not None else ", ".join(keys_in_url())
 
     def made() -> str | bytes:
         who = ask()
-        if who is None or not who.may("look") or not may_have(who):
+        may_have = who is not None and who.may("look")
+        if who is None or not may_have or (job and not deeds.may_see(asker_of(who), job)):
             raise Refused("You may not have this file any more.", remedy="Reload the page.")
         note_download(who, subject, file_name)
         return make()

@@ -14,7 +14,9 @@ _LINES = 15
 _LARGEST = 64 << 20  # of a download, bytes: the end, where an error stands
 
 
-def show_printed(path: Path, *, title: str, key: str, is_open: bool = False) -> None:
+def show_printed(
+    path: Path, *, title: str, key: str, is_open: bool = False, about: jobs.Job | None = None
+) -> None:
     """The last lines in a box, and a button that downloads all; nothing where nothing was printed.
 
     Args:
@@ -22,6 +24,7 @@ def show_printed(path: Path, *, title: str, key: str, is_open: bool = False) -> 
         title: of the closed box.
         key: of the button.
         is_open: show the lines at once, without a title.
+        about: the job that printed it, which not everybody may see; None: it is of a run.
     """
     tail = jobs.tail_of(path, _LINES)
     if not tail:
@@ -37,6 +40,7 @@ def show_printed(path: Path, *, title: str, key: str, is_open: bool = False) -> 
             key=key,
             type="tertiary",
             on_click="ignore",
+            job=about,
         )
 
 

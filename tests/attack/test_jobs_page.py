@@ -146,3 +146,34 @@ def test_an_admin_who_is_none_any_more_sees_own_jobs_on_the_open_page(server: Se
     assert len(listing.listed_jobs(listing.ALL)) == 1
     server.is_at("127.0.0.1", TEAM, RUNNER)
     assert listing.listed_jobs(listing.ALL) == ()
+
+
+@pytest.mark.parametrize("state", ["failed", "interrupted"])
+def test_why_a_capture_failed_is_for_whose_it_is(server: Server, state: files.JobState) -> None:
+    server.is_at("127.0.0.1", f'{TEAM}admins = ["root@example.org"]\n', RUNNER)
+    who = asker()
+    assert who is not None
+    job = a_job(1, state, kind="capture", owner=who.person, error="secret.py is broken.")
+    (job / files.LOG).write_text("secret line")
+    seen = {}
+    for person in (RUNNER, VIEWER, "root@example.org"):
+        server.is_at("127.0.0.1", f'{TEAM}admins = ["root@example.org"]\n', person)
+        app = opened("capture", job=job.name)
+        text = html_of(app) + " ".join(element.value for element in app.markdown)
+        assert "trace&lt;/b&gt; 1" in text
+        seen[person] = ("secret" in text, bool(app.get("download_button")))
+    assert seen == {RUNNER: (True, True), VIEWER: (False, False), "root@example.org": (True, True)}
+
+
+def test_why_an_experiment_failed_is_for_whose_it_is(server: Server) -> None:
+    experiment = "20260102-030405-try-a-b"
+    server.is_at("127.0.0.1", TEAM, RUNNER)
+    who = asker()
+    assert who is not None
+    a_job(1, "failed", kind="try", owner=who.person, subject=experiment, error="secret.py: no.")
+    shown = []
+    for person in (RUNNER, VIEWER):
+        server.is_at("127.0.0.1", TEAM, person)
+        app = opened("experiments", experiment=experiment)
+        shown.append("secret" in " ".join(element.value for element in app.markdown))
+    assert shown == [True, False]

@@ -197,11 +197,14 @@ def test_a_button_that_is_still_shown_hands_nothing_out(
         make()
 
 
-def test_a_file_of_somebody_elses_job_stays_with_who_may_see_the_job(
+def test_a_file_of_a_job_stays_with_whose_it_is(
     server: Server, maker: Callable[..., Callable[[], Any]]
 ) -> None:
+    spec = type("Spec", (), {"owner": person(VIEWER), "title": "Report: a"})()
     signed_in(server)
-    make = maker(may_have=lambda who: who.may("delete"))
+    make = maker(job=type("Job", (), {"spec": spec})())
+    assert make() == b"secret"
+    spec.owner = person(RUNNER)
     with pytest.raises(Refused):
         make()
 

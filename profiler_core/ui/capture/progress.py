@@ -18,9 +18,8 @@ from profiler_core.store import history, library
 from profiler_core.store.sweeps import key_of, place_of
 from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.jobs.stop import cancel_button
+from profiler_core.ui.jobs.told import show_log, show_problem
 from profiler_core.ui.links import go_to
-from profiler_core.ui.printed import show_printed
-from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.sweep.choose import query_of_sweep
 from profiler_core.units import format_duration
@@ -68,7 +67,7 @@ def job_panel(job_id: str) -> None:
 
 
 def _capture_of(job_id: str) -> Job:
-    """The job of a capture: everybody may look at these, at others only whose they are."""
+    """The job of a capture: everybody may follow these; `jobs/told.py` says who sees the rest."""
     job = jobs.job(job_id)
     if job.spec.kind != "capture":
         raise BadInput(f"There is no capture {job_id}.", remedy="Choose one from the list.")
@@ -106,7 +105,7 @@ def _draw(job: Job) -> None:
             st.html(_points(job.progress.points))
         if job.progress.phases:
             st.html(_phases(job.progress, is_live=job.is_live))
-        _log(job)
+        show_log(job, is_open=job.state not in ("finished", "cancelled"))
 
 
 def _sentence(job: Job) -> None:
@@ -126,12 +125,13 @@ def _sentence(job: Job) -> None:
     elif job.state == "finished":
         _results(job)
     elif job.state == "interrupted":
-        problem_card(job.error or "", job.remedy or "Start it again.")
+        show_problem(job, error="", remedy="Start it again.")
         _results(job)
     else:
-        problem_card(
-            job.error or "The capture ended without an error message.",
-            "Read what it printed below, correct it in the form, and start it again.",
+        show_problem(
+            job,
+            error="The capture ended without an error message.",
+            remedy="Read what it printed below, correct it in the form, and start it again.",
         )
         _results(job)
 
@@ -235,15 +235,6 @@ def _count(phase: PhaseProgress, goes_on: bool) -> str:
         # It ends when the steps are steady: there is no total.
         return f"{phase.done:g} step{'' if phase.done == 1 else 's'}"
     return ""
-
-
-def _log(job: Job) -> None:
-    show_printed(
-        jobs.log_path(job.job_id),
-        title="What it printed last",
-        key=f"fs_log_{job.job_id}",
-        is_open=job.state not in ("finished", "cancelled"),
-    )
 
 
 def _note(text: str, *, before: str = "") -> None:

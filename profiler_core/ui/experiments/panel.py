@@ -21,9 +21,9 @@ from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.jobs.stop import cancel_button
+from profiler_core.ui.jobs.told import show_problem
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
-from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.style import colors
@@ -125,7 +125,7 @@ def _state(key: str, state: str, job: Job | None) -> None:
         text = job.waiting_for if job.state == "queued" else latest.text if latest else ""
         st.html(f"<p class=fs-note>{escape(text or 'Starting the processes.')}</p>")
     elif job.error:
-        problem_card(job.error, job.remedy or "Resume it.")
+        show_problem(job, error="", remedy="Resume it.")
 
 
 def _resume(experiment_id: str) -> None:

@@ -17,11 +17,10 @@ from profiler_core.ui.choice import query_of
 from profiler_core.ui.download import download_button
 from profiler_core.ui.file_from_command import made_file
 from profiler_core.ui.jobs.stop import cancel_button
+from profiler_core.ui.jobs.told import show_log, show_problem
 from profiler_core.ui.links import page_link
 from profiler_core.ui.page import section
-from profiler_core.ui.printed import show_printed
-from profiler_core.ui.problem_card import problem_card
-from profiler_core.ui.sign_in.asker import asker, asker_of
+from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.upload.receiving import accepted
 
@@ -106,12 +105,8 @@ def _row(job: Job) -> None:
         elif job.state == "running":
             _progress(job)
         elif job.error:
-            problem_card(job.error, job.remedy or "Try it once more.")
-            show_printed(
-                jobs.log_path(job.job_id),
-                title="What it printed last",
-                key=f"fs_log_{job.job_id}",
-            )
+            show_problem(job, error="", remedy="Try it once more.")
+            show_log(job)
 
 
 def _progress(job: Job) -> None:
@@ -146,9 +141,8 @@ def _result(job: Job) -> None:
     else:
         path = made_file(job)
         download_button(
-            "Download", path.read_bytes, file_name=path.name, key=f"fs_file_{job.job_id}",
-            may_have=lambda who: deeds.may_see(asker_of(who), job), about=job.spec.title,
-        )  # fmt: skip
+            "Download", path.read_bytes, file_name=path.name, key=f"fs_file_{job.job_id}", job=job
+        )
 
 
 def _again(job_id: str) -> None:
