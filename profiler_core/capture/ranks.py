@@ -5,12 +5,13 @@ Rank 0 works in the run directory itself; what rank r writes lies at the same pl
 in a collective for ever.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from profiler_core import run_directory as names
 from profiler_core.capture.process import Child, ChildFailure
+from profiler_core.capture.run_writer import RunWriter, write_json
 
 RANKS = "ranks"
 # Structured logs of all further ranks of a run together, as they are packed.
@@ -57,6 +58,18 @@ def bound_logs(run: Path, most_bytes: int = MOST_LOG_BYTES) -> str:
         f"The structured logs of {len(dropped)} of {len(ranks) + 1} ranks, from rank {dropped[0]} "
         f"on, were not kept: all together had {n_bytes >> 20} MiB."
     )
+
+
+def run_folders(writer: RunWriter, n_ranks: int) -> Iterator[Path]:
+    """The run directory of each rank; further ones get a run.json, without rank 0's timing."""
+    run, record = writer.directory, writer.record
+    yield run
+    for rank in range(1, n_ranks):
+        folder = directory_of(run, rank)
+        if folder.is_dir():
+            own = {"run_id": f"{record['run_id']}.rank{rank}", "rank": rank, "status": "finished"}
+            write_json(folder / names.RUN_JSON, {**record, **own, "measurement": {}})
+            yield folder
 
 
 class RankGroup:

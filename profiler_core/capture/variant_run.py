@@ -14,7 +14,7 @@ from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
 from profiler_core.capture.rank_numerics import keep_numerics
-from profiler_core.capture.ranks import RankGroup, bound_logs, directory_of
+from profiler_core.capture.ranks import RankGroup, bound_logs, run_folders
 from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
 from profiler_core.capture.sources import collect_sources
@@ -48,6 +48,7 @@ class VariantRun:
         self._labels: list[str] = []
         self._typical_step_ns = 1
         self._round_steps = 1
+        self._replays_graphs = False
 
     @property
     def label(self) -> str:
@@ -206,20 +207,18 @@ class VariantRun:
     def close(self) -> None:
         """End the first child, keep the source lines that its logs name, make its files small."""
         self.kill()
-        self._keep_sources(self.writer.directory)
-        pack(self.writer.directory)
-        for rank in range(1, self._context.spec.n_ranks):
-            self._describe_rank(rank)
-        dropped = bound_logs(self.writer.directory)
-        if dropped:
-            self.writer.measurement.setdefault("notes", []).append(dropped)
+        for folder in run_folders(self.writer, self._context.spec.n_ranks):
+            self._keep_sources(folder)
+            pack(folder)
+        self._note(bound_logs(self.writer.directory))
 
-    # -- the second child: warm cache, numerics -------------------------------------------------
+    # -- the second child: warm cache, captures of graphs, numerics ------------------------------
 
     def check(self, reference: Path | None) -> None:
         """Warm first call, then the numerics, in a fresh process with the filled cache.
 
-        A failure here does not change the status of the run.
+        CUDA graphs that the profiled steps replay are captured there under the profiler, which
+        slows a process down for good. A failure here does not change the status of the run.
 
         Args:
             reference: the file of `make_reference`, made by this child where it is absent;
@@ -227,22 +226,31 @@ class VariantRun:
         """
         compiled = self.variant.compile or self.variant.torchscript
         warm = self._context.spec.warm_compile and compiled
-        if not self.is_alive or not (warm or reference):
+        graphs = self._replays_graphs
+        if not self.is_alive or not (warm or graphs or reference):
             return
         started = time.monotonic()
-        phase = "warm compile" if warm else "numerics"
+        phase = "warm compile" if warm else "graph captures" if graphs else "numerics"
         try:
             self._say(phase, f"Starts a second process for {self.label}, with the cache filled")
             self._child = self._spawn(
                 self._work / "torch_trace", self._work / "stdout.txt", self._work / "stderr.txt"
             )
             self._child.ask("load")
-            if warm:
+            if graphs:
+                path = self.writer.directory / names.GRAPH_CAPTURES
+                self._child.ask("watch_graphs", path=str(path))
+            if warm or graphs:
                 self._child.ask("build")
                 first = self._child.ask("first_call")
-                self.writer.measurement["warm_first_call_ns"] = first["first_call_ns"]
+                if warm:
+                    self.writer.measurement["warm_first_call_ns"] = first["first_call_ns"]
                 self._spent(phase, started)
-                started, phase = time.monotonic(), "numerics"
+                started, phase = time.monotonic(), "graph captures"
+            if graphs:
+                self._note(self._child.ask("capture_graphs")["note"])
+                self._spent(phase, started)
+            started, phase = time.monotonic(), "numerics"
             if reference is not None:
                 self._say("numerics", f"Checks the answers of {self.label}")
                 self._child.tell("compare", path=str(reference))
@@ -317,20 +325,6 @@ class VariantRun:
         paths = ProcessPaths(self.writer.directory, self._work, torch_trace, stdout, stderr)
         return start_variant(self._context, self.variant, paths)
 
-    def _describe_rank(self, rank: int) -> None:
-        """Make the folder of a further rank a run directory; the timing stands in rank 0's."""
-        folder = directory_of(self.writer.directory, rank)
-        if folder.is_dir():
-            record = self.writer.record
-            rank_keys = {
-                "run_id": f"{record['run_id']}.rank{rank}",
-                "rank": rank,
-                "status": "finished",
-            }
-            write_json(folder / names.RUN_JSON, {**record, **rank_keys, "measurement": {}})
-            self._keep_sources(folder)
-            pack(folder)
-
     def _keep_sources(self, run: Path) -> None:
         logs = [run / names.TORCH_LOGS, *sorted((run / names.TORCH_TRACE).glob("*.log"))]
         left_out = (*self._context.interpreter.folders(), str(self._context.work))
@@ -348,6 +342,7 @@ class VariantRun:
                 "profile", path=str(path), schedule=schedule, stacks=stacks
             )
         if not stacks:
+            self._replays_graphs = result["n_graph_captures"] > 0
             self.writer.measurement["profiled"] = {
                 "started_ns": result["started_ns"],
                 "wall_ns": result["wall_ns"],
@@ -379,6 +374,10 @@ class VariantRun:
             self.fail(failure)
         else:
             self._spent(phase, started)
+
+    def _note(self, sentence: str | None) -> None:
+        if sentence:
+            self.writer.measurement.setdefault("notes", []).append(sentence)
 
     def _spent(self, phase: str, started: float) -> None:
         seconds = self.writer.measurement.setdefault("phase_seconds", {})

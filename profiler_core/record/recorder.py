@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
 import signal
 import statistics
 import sys
+import tempfile
 import threading
+import weakref
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Callable, Dict, Optional, Type, Union
 
+from profiler_core import run_directory as names
 from profiler_core.capture import handover
+from profiler_core.capture.child.graph_captures import GraphCaptures
 from profiler_core.errors import BadInput
 from profiler_core.record.logs import CompilerLogs
 from profiler_core.record.plan import Plan
@@ -47,8 +52,8 @@ class Recorder:
         job: an id that all ranks of a job over several hosts share, where the launcher sets none.
         enabled: False makes everything here do nothing.
         options: those of `Plan`: skip_steps, warm_up_floor, warm_up_ceiling, rounds, round_steps,
-            round_seconds, telemetry_seconds, profile, profile_wait, profile_warmup, steps, stacks,
-            memory_snapshot.
+            round_seconds, telemetry_seconds, profile, graphs, profile_wait, profile_warmup,
+            steps, stacks, memory_snapshot.
 
     Raises:
         BadInput: an option cannot be, the folder cannot be written, or another Recorder records.
@@ -95,6 +100,7 @@ class Recorder:
         self._after_step: Optional[Callable[[], bool]] = None
         self._old_handler: Any = None
         self.directory: Optional[Path] = None  # of the run, once it has begun
+        self._graphs = self._watch_graphs() if enabled else None
 
     def __enter__(self) -> Recorder:
         self.start()
@@ -146,7 +152,9 @@ class Recorder:
             "spec": self._spec,
         }
         try:
-            self._session = Session(self._plan, location, process_ranks, record, logs, self._device)
+            self._session = Session(
+                self._plan, location, process_ranks, record, logs, self._device, self._graphs
+            )
         except OSError as error:
             raise BadInput(
                 "A run cannot be written into {}: {}.".format(self._out, error.strerror),
@@ -193,9 +201,21 @@ class Recorder:
         """Whether the recording has ended, successfully or not, or is disabled."""
         return not self._is_enabled or (self._session is not None and self._session.is_over)
 
+    def _watch_graphs(self) -> Optional[GraphCaptures]:
+        """Profile CUDA graphs that are captured from now on: scripts do so before their loop."""
+        if not (self._plan.profile and self._plan.graphs):
+            return None
+        folder = tempfile.mkdtemp(prefix="fusionscope-")
+        graphs = GraphCaptures(str(Path(folder, names.GRAPH_CAPTURES)))
+        graphs.start()
+        weakref.finalize(self, shutil.rmtree, folder, True)
+        return graphs
+
     def _unhook(self) -> None:
         """Remove the exit and signal handlers, and print the result of the recording."""
         global _active  # noqa: PLW0603
+        if self._graphs is not None:
+            self._graphs.stop()
         self._after_step = None
         _active = None
         atexit.unregister(self._at_exit)

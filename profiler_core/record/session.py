@@ -15,6 +15,7 @@ from typing import Any, Callable, ContextManager, Dict, List, Optional
 from profiler_core import run_directory as names
 from profiler_core.capture.child import environment, failures
 from profiler_core.capture.child.compiled_parts import compiled_by_script
+from profiler_core.capture.child.graph_captures import GraphCaptures
 from profiler_core.capture.provenance import code_version
 from profiler_core.capture.run_writer import Heartbeat, RunWriter, write_json
 from profiler_core.capture.sources import collect_sources
@@ -38,8 +39,10 @@ class Session:
         record: Dict[str, Any],
         logs: CompilerLogs,
         device: Optional[str],
+        graphs: Optional[GraphCaptures] = None,
     ) -> None:
         self.directory = location.directory
+        self._graphs = graphs
         self.n_steps = 0
         self._plan = plan
         self._ranks = ranks
@@ -149,7 +152,9 @@ class Session:
         self._recording = Recording(
             device, self.directory, self._measurement, self._sampling, self._writer.write
         )
-        self._stages_left = stages_of(self._plan, self._ranks, self._recording.is_cuda)
+        self._stages_left = stages_of(
+            self._plan, self._ranks, self._recording.is_cuda, self._graphs
+        )
 
     def _next(self) -> bool:
         """Begin the next stage that has something to measure; True when none is left."""

@@ -25,9 +25,16 @@ _STAGES = {
     "profile": "the profiled pass",
     "snapshot": "the memory snapshot",
     "counted": "the counters pass",
+    "watch_graphs": "the capture of the CUDA graphs",
+    "capture_graphs": "the capture of the CUDA graphs",
     "reference": "the eager reference",
     "compare": "the check of the answers",
 }
+
+
+# Inductor's graphs warm up in the first call of a function and are captured in the second; one
+# more, because what a training step keeps may make another path of them.
+_STEPS_THAT_CAPTURE = 3
 
 
 def serve(spec: Dict[str, Any]) -> int:
@@ -100,7 +107,7 @@ class Worker:
                 "torch cannot be imported by {}: {}".format(sys.executable, error),
                 "Install torch there, or pass --python.",
             ) from error
-        from . import environment, numerics, parallel, timing, variants, workloads
+        from . import environment, graph_captures, numerics, parallel, timing, variants, workloads
 
         self._device = _device(torch, self._spec["device"])
         if self._device.type == "cuda":
@@ -127,6 +134,8 @@ class Worker:
         else:
             variants.show_cpp_kernels(self._device)
         self._clock = timing.Clock(self._device)
+        self._graphs = graph_captures.GraphCaptures()
+        self._graphs.start()
         return {"environment": environment.environment(self._device), "pid": os.getpid()}
 
     def do_build(self) -> Dict[str, Any]:
@@ -234,7 +243,8 @@ class Worker:
         """A profiled pass."""
         from . import passes
 
-        return passes.profile(self._step, self._clock, self._device, path, schedule, stacks)
+        result = passes.profile(self._step, self._clock, self._device, path, schedule, stacks)
+        return dict(result, n_graph_captures=self._graphs.n_captures)
 
     def do_snapshot(self, path: str) -> Dict[str, Any]:
         """A memory snapshot."""
@@ -247,6 +257,20 @@ class Worker:
         from . import passes
 
         return passes.counted(self._step, self._clock)
+
+    def do_watch_graphs(self, path: str) -> Dict[str, Any]:
+        """Profile graphs that are captured from now on, into traces in the folder `path`."""
+        self._graphs.folder = path
+        return {}
+
+    def do_capture_graphs(self) -> Dict[str, Any]:
+        """Make the first steps after the first call, in which Inductor captures its graphs."""
+        for index in range(_STEPS_THAT_CAPTURE * self._step.n_shapes):
+            self._step.ready()
+            self._step(index)
+        self._clock.synchronize()
+        self._graphs.stop()
+        return {"note": self._graphs.note()}
 
     def do_reference(self, path: str) -> Dict[str, Any]:
         """The eager answers that candidates are judged against."""

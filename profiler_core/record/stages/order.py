@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import List
+from typing import List, Optional
 
 from profiler_core import run_directory as names
+from profiler_core.capture.child.graph_captures import GraphCaptures
 from profiler_core.capture.child.warmup import ON_CPU, ON_GPU, WITH_RANKS, Limits
 from profiler_core.capture.round_plan import CPU_CAP_SECONDS, TIMING_CAP_SECONDS, RoundPlan
 from profiler_core.capture.telemetry.sampler import PERIOD_S, WHILE_TIMED_PERIOD_S
 from profiler_core.record.plan import Plan
 from profiler_core.record.run_location import Ranks
+from profiler_core.record.stages.captured import CapturedGraphs
 from profiler_core.record.stages.profiled import Profiled
 from profiler_core.record.stages.stage import Skip, Stage
 from profiler_core.record.stages.steady import Memory, Snapshot, Telemetry
@@ -17,7 +19,9 @@ from profiler_core.record.stages.timing import Timing
 from profiler_core.record.stages.warm_up import WarmUp
 
 
-def stages_of(plan: Plan, ranks: Ranks, is_cuda: bool) -> List[Stage]:
+def stages_of(
+    plan: Plan, ranks: Ranks, is_cuda: bool, graphs: Optional[GraphCaptures] = None
+) -> List[Stage]:
     """The stages in their order.
 
     With several ranks no stage ends by a clock: ranks that stopped at different steps would hang.
@@ -35,6 +39,7 @@ def stages_of(plan: Plan, ranks: Ranks, is_cuda: bool) -> List[Stage]:
     stages: List[Stage] = [
         Skip(plan.skip_steps),
         WarmUp(limits),
+        CapturedGraphs(graphs),
         Timing(
             RoundPlan(plan.rounds, cap),
             plan.round_steps,

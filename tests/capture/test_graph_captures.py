@@ -1,0 +1,104 @@
+"""Captures of CUDA graphs are profiled one by one, and nothing of it reaches the user's code."""
+
+import gzip
+import json
+
+import pytest
+import torch
+
+from profiler_core.capture.child import graph_captures
+from profiler_core.capture.child.graph_captures import GraphCaptures
+
+pytestmark = pytest.mark.torch
+
+
+class Graph:
+    """Does what torch.cuda.CUDAGraph does for whoever looks at its capture from outside."""
+
+    broken = False
+
+    def capture_begin(self, pool=None):
+        self.pool = pool
+
+    def capture_end(self):
+        if self.broken:
+            raise RuntimeError("operation not permitted when stream is capturing")
+
+
+@pytest.fixture
+def watching(monkeypatch, tmp_path):
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    captures = GraphCaptures(str(tmp_path / "traces"))
+    captures.start()
+    yield captures
+    captures.stop()
+    assert Graph.capture_begin.__qualname__ == "Graph.capture_begin"
+
+
+def captured(module, graph=None):
+    graph = graph or Graph()
+    graph.capture_begin(pool=1)
+    module(torch.ones(2, 2))
+    graph.capture_end()
+    return graph
+
+
+def names_in(path):
+    with gzip.open(path) as file:
+        return {event["name"] for event in json.load(file)["traceEvents"] if "name" in event}
+
+
+def test_each_capture_leaves_a_trace_with_operators_and_modules(watching, tmp_path):
+    first = captured(torch.nn.Linear(2, 2))
+    captured(torch.nn.ReLU())
+    linear, relu = (names_in(tmp_path / "traces" / f"graph_{n}.json.gz") for n in range(2))
+    assert first.pool == 1
+    assert {"aten::addmm", "nn.Module: Linear_0"} <= linear
+    assert {"aten::relu", "nn.Module: ReLU_0"} <= relu
+    assert "aten::addmm" not in relu
+    assert watching.note() is None
+
+
+def test_nothing_is_profiled_without_a_folder_but_counted(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    captures = GraphCaptures()
+    captures.start()
+    captured(torch.nn.ReLU())
+    captures.stop()
+    captured(torch.nn.ReLU())
+    assert (captures.n_captures, captures.n_traces) == (1, 0)
+
+
+def test_the_users_own_profiler_goes_on_and_the_note_says_that_it_ran(watching, tmp_path):
+    with torch.profiler.profile() as users:
+        captured(torch.nn.ReLU())
+    assert "aten::relu" in {event.key for event in users.key_averages()}
+    assert not (tmp_path / "traces").exists()
+    assert watching.note() == (
+        "0 of 1 captures of CUDA graphs were profiled, so kernels of the others have no operator: "
+        "another profiler was running."
+    )
+
+
+def test_a_capture_that_fails_raises_torchs_own_error_and_leaves_no_trace(watching, tmp_path):
+    graph = Graph()
+    graph.broken = True
+    with pytest.raises(RuntimeError, match="stream is capturing"):
+        captured(torch.nn.ReLU(), graph)
+    captured(torch.nn.Linear(2, 2))  # no profiler is left running
+    assert [path.name for path in (tmp_path / "traces").iterdir()] == ["graph_0.json.gz"]
+
+
+def test_a_folder_that_cannot_be_written_is_a_note_and_no_error(watching, tmp_path):
+    (tmp_path / "traces").write_text("a file")
+    captured(torch.nn.ReLU())
+    assert "FileExistsError" in watching.note()
+
+
+def test_many_captures_are_bounded(watching, tmp_path, monkeypatch):
+    monkeypatch.setattr(graph_captures, "MOST_CAPTURES", 1)
+    for _ in range(3):
+        captured(torch.nn.ReLU())
+    assert len(list((tmp_path / "traces").iterdir())) == 1
+    assert watching.note().startswith("1 of 3 captures of CUDA graphs were profiled")
+    assert watching.note().endswith("there are more than 1.")
