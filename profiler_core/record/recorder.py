@@ -208,7 +208,7 @@ class Recorder:
         folder = tempfile.mkdtemp(prefix="fusionscope-")
         graphs = GraphCaptures(str(Path(folder, names.GRAPH_CAPTURES)))
         graphs.start()
-        weakref.finalize(self, shutil.rmtree, folder, True)
+        weakref.finalize(self, _forget, graphs, folder)
         return graphs
 
     def _unhook(self) -> None:
@@ -242,6 +242,11 @@ class Recorder:
             session.end("failed", session.end_sentence("The process was ended by SIGTERM"))
             self._unhook()
         os.kill(os.getpid(), number)  # the default action is back
+
+
+def _forget(graphs: GraphCaptures, folder: str) -> None:
+    graphs.stop()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _last_line(session: Session) -> str:

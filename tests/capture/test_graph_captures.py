@@ -1,13 +1,17 @@
 """Captures of CUDA graphs are profiled one by one, and nothing of it reaches the user's code."""
 
+import contextlib
 import gzip
 import json
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from profiler_core.capture.child import graph_captures
+from profiler_core.capture.child import graph_captures, serve, timing
 from profiler_core.capture.child.graph_captures import GraphCaptures
+from profiler_core.capture.run_writer import RunWriter
+from profiler_core.capture.variant_run import VariantRun
 
 pytestmark = pytest.mark.torch
 
@@ -102,3 +106,80 @@ def test_many_captures_are_bounded(watching, tmp_path, monkeypatch):
     assert len(list((tmp_path / "traces").iterdir())) == 1
     assert watching.note().startswith("1 of 3 captures of CUDA graphs were profiled")
     assert watching.note().endswith("there are more than 1.")
+
+
+def test_the_second_process_of_a_capture_profiles_the_second_call(monkeypatch, tmp_path):
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    spec = {"workload": "", "training": False,
+            "variant": {"compile": True, "torchscript": False, "backend": None}}  # fmt: skip
+    worker = serve.Worker(spec, None)
+    worker._clock = timing.Clock(torch.device("cpu"))
+    worker._graphs = GraphCaptures()
+    worker._graphs.start()
+    worker._step = Step()
+    worker.do_watch_graphs(str(tmp_path / "traces"))
+    worker._step(0)  # the first call
+    assert worker.do_capture_graphs() == {"note": None}
+    assert worker._step.n_calls == 1 + 3 * Step.n_shapes
+    assert "aten::relu" in names_in(tmp_path / "traces" / "graph_0.json.gz")
+    assert Graph.capture_begin.__qualname__ == "Graph.capture_begin"
+
+
+class Step:
+    """Captures in its second call, as Inductor's graphs do."""
+
+    n_shapes = 2
+    n_calls = 0
+
+    def ready(self):
+        """Nothing is kept between calls."""
+
+    def __call__(self, index):
+        self.n_calls += 1
+        if self.n_calls == 2:
+            captured(torch.nn.ReLU())
+
+
+class Child:
+    """Answers what `results` has; keeps what it was asked."""
+
+    def __init__(self, results):
+        self.results, self.asked = results, []
+
+    def ask(self, command, **fields):
+        self.asked.append((command, fields))
+        return self.results.get(command, {})
+
+    def close(self):
+        self.asked.append(("close", {}))
+
+
+@pytest.mark.parametrize("n_captures", [0, 2])
+def test_graphs_that_the_profiled_steps_replay_are_captured_in_a_second_process(
+    n_captures, tmp_path, monkeypatch
+):
+    writer = RunWriter(tmp_path / "run", {"status": "running", "measurement": {}})
+    run = VariantRun(SimpleNamespace(compile=True, torchscript=False, label="graphs"), writer)
+    run._context = SimpleNamespace(
+        spec=SimpleNamespace(profile_wait=0, profile_warmup=0, steps=1, warm_compile=False),
+        progress=SimpleNamespace(say=lambda *_: None),
+        telemetry=SimpleNamespace(sampling=lambda _: contextlib.nullcontext()),
+    )
+    run._work = tmp_path
+    results = {"profile": {"started_ns": 0, "wall_ns": 1, "n_active_steps": 1,
+                           "peak_allocated_bytes": 0, "peak_reserved_bytes": 0,
+                           "n_graph_captures": n_captures},
+               "first_call": {"first_call_ns": 1},
+               "capture_graphs": {"note": "One was left out."}}  # fmt: skip
+    run._child = SimpleNamespace(ask=Child(results).ask, pid=1)
+    run._profile(tmp_path / "trace.json.gz", stacks=False)
+    second = Child(results)
+    monkeypatch.setattr(run, "_spawn", lambda *_: second)
+    run.check(None)
+    folder = str(writer.directory / "capture_traces")
+    assert second.asked == (
+        [("load", {}), ("watch_graphs", {"path": folder}), ("build", {}), ("first_call", {}),
+         ("capture_graphs", {}), ("close", {})] if n_captures else []
+    )  # fmt: skip
+    assert writer.measurement.get("notes", []) == (["One was left out."] if n_captures else [])
+    assert "warm_first_call_ns" not in writer.measurement

@@ -36,7 +36,7 @@ class GraphCaptures:
         """Begin; does nothing where this torch has no CUDA graphs."""
         import torch
 
-        graph_class = getattr(torch.cuda, "CUDAGraph", None)
+        graph_class: Any = getattr(torch.cuda, "CUDAGraph", None)
         if self._graph_class is not None or not hasattr(graph_class, "capture_begin"):
             return
         begin, end = graph_class.capture_begin, graph_class.capture_end

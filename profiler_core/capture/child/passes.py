@@ -51,7 +51,6 @@ class ProfiledPass:
             profile_memory=True,
             with_flops=not stacks,
             with_stack=stacks,
-            with_modules=stacks,
         )
 
     def start(self) -> None:

@@ -26,9 +26,12 @@ class CapturedGraphs(Stage):
         graphs.stop()
         if folder is not None and graphs.n_traces:
             shutil.move(folder, str(recording.directory / names.GRAPH_CAPTURES))
+            number = graphs.n_traces
             recording.note(
-                "{} captures of CUDA graphs were profiled before the timed rounds.".format(
-                    graphs.n_traces
+                "1 capture of a CUDA graph was profiled, before the timed rounds."
+                if number == 1
+                else "{} captures of CUDA graphs were profiled, before the timed rounds.".format(
+                    number
                 )
             )
         note = graphs.note()
