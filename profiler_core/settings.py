@@ -35,6 +35,14 @@
     in_all = 100                         # likewise
     keep_days = 30                       # then a job that has ended leaves the list
 
+    [hosts.gpu-box]                      # another machine for captures: see docs/hosts.md
+    ssh = "ada@gpu-box"                  # or a name of ~/.ssh/config; with a port, HOST:2222
+    python = "/opt/torch/bin/python"     # there, with torch
+    folder = "/scratch"                  # there, for what is sent; else its temporary folder
+    slurm = true                         # as a job of the Slurm there; without ssh, of this machine
+    slurm_options = ["--partition=gpu"]  # of sbatch
+    # or, without ssh and slurm: kubernetes = true, image, namespace, context, gpus
+
     [team]                               # with this table nobody sees anything without signing in
     viewers = ["*@example.org"]          # see everything; write and sign reviews
     runners = ["group:performance"]      # capture and upload, too
@@ -103,6 +111,24 @@ class Jobs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None if self.memory_gb is None else int(self.memory_gb * _GB)
 
 
+class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Another machine for captures, as the owner names it; `capture/elsewhere/host.py` checks it.
+
+    python: the interpreter there, with torch. folder: there, for what is sent. gpus: of the pod.
+    """
+
+    ssh: str | None = None
+    python: str | None = None
+    folder: str | None = None
+    slurm: bool = False
+    slurm_options: tuple[str, ...] = ()
+    kubernetes: bool = False
+    image: str | None = None
+    namespace: str | None = None
+    context: str | None = None
+    gpus: int = 1
+
+
 @dataclass(frozen=True)
 class Settings:
     """The settings, with their defaults."""
@@ -134,6 +160,7 @@ class Settings:
     mail_password: str | None = None
     server_url: str | None = None  # None: what is sent has no link
     jobs: Jobs = field(default_factory=Jobs)
+    hosts: Mapping[str, Host] = field(default_factory=dict)
     team: Team | None = None  # None: nobody signs in
 
 
@@ -167,6 +194,7 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mail_password: str | None = None
     server_url: str | None = None
     jobs: Jobs = Jobs()
+    hosts: dict[str, Host] = {}
     team: Team | None = None
 
 
@@ -244,6 +272,7 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
         mail_password=_over(decisions.mail_password, _MAIL),
         server_url=_over(decisions.server_url),
         jobs=decisions.jobs,
+        hosts=decisions.hosts,
         team=decisions.team,
     )
 

@@ -58,6 +58,8 @@ LONGEST = (
     "browser/test_review_page.py",
     "capture/test_against.py",
     "capture/test_script.py",
+    "capture/elsewhere/test_over_ssh.py",
+    "capture/elsewhere/test_clusters.py",
     "attack/test_api_tokens.py",
 )
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from profiler_core import home
 from profiler_core.answers.encoding import write_json
 from profiler_core.capture.launcher import ask_first, run_capture
+from profiler_core.capture.signals import cancel_flag
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.cli.capture_answer import capture_answer, capture_text, exit_status
-from profiler_core.cli.capture_progress import Printer, cancel_flag
+from profiler_core.cli.capture_elsewhere import add_host_arguments, capture_elsewhere, host_of
+from profiler_core.cli.capture_progress import Printer
 from profiler_core.cli.capture_sweep import capture_sweep
 from profiler_core.errors import Cancelled
-
-# Some variant failed and another did not: what is there can be read, but not judged.
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -27,6 +27,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("--progress", type=Path, metavar="FILE", help="append JSON lines to FILE")
     parser.add_argument("--json", action="store_true", help="the result as JSON, see docs/json.md")
+    add_host_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,6 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
             fault, nothing was written.
     """
     spec = spec_from_namespace(arguments)
+    host = host_of(arguments)
+    if host is not None or arguments.dry_run:
+        return capture_elsewhere(spec, host, arguments)
     if spec.sweep is not None:
         return capture_sweep(spec, arguments)
     show, is_cancelled = Printer(sys.stderr, is_quiet=arguments.quiet).show, cancel_flag()

@@ -1,9 +1,7 @@
-"""What a capture shows while it runs, and how a terminal stops it."""
+"""What a capture shows while it runs."""
 
-import signal
 import time
 from collections.abc import Callable
-from types import FrameType
 from typing import TextIO
 
 from profiler_core.capture.progress import ProgressLine
@@ -52,15 +50,3 @@ class Printer:
             self._shown, self._shown_at = key, now
             self._stream.write(f"{seconds}  {text}\n")
         self._stream.flush()
-
-
-def cancel_flag() -> Callable[[], bool]:
-    """True once SIGINT or SIGTERM came. The launcher looks at it several times a second."""
-    signals: list[int] = []
-
-    def remember(number: int, _: FrameType | None) -> None:
-        signals.append(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, remember)
-    return lambda: bool(signals)

@@ -10,6 +10,7 @@ from profiler_core import home
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.record import Answer, means
 from profiler_core.capture.launcher import FinishedCapture, ask_first
+from profiler_core.capture.signals import cancel_flag
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.launcher import FinishedSweep, run_sweep
 from profiler_core.capture.sweep.points import Point
@@ -19,7 +20,7 @@ from profiler_core.cli.capture_answer import (
     capture_text,
     exit_status,
 )
-from profiler_core.cli.capture_progress import Printer, cancel_flag
+from profiler_core.cli.capture_progress import Printer
 from profiler_core.errors import Cancelled, FusionscopeError
 
 _OF_SWEEP = means("its name in the captures, and how long all of it took", "s")
@@ -71,7 +72,17 @@ def capture_sweep(spec: CaptureSpec, arguments: argparse.Namespace) -> int:
         interpreters=preparation,
         point_done=point_done,
     )
-    _show(swept, as_json=arguments.json)
+    return show_swept(swept, as_json=arguments.json)
+
+
+def show_swept(swept: FinishedSweep, *, as_json: bool) -> int:
+    """Print what the points say together; returns the exit status.
+
+    Raises:
+        Cancelled: it was.
+        CaptureFailed: nothing could be measured at any point.
+    """
+    _show(swept, as_json=as_json)
     if swept.is_cancelled:
         raise Cancelled(
             f"Cancelled after {len(swept.points)} of {swept.n_asked} points; what was measured "

@@ -16,8 +16,9 @@ from profiler_core.analysis.wording.experiment import (
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.experiment import experiment_answer
+from profiler_core.capture.signals import cancel_flag
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
-from profiler_core.cli.capture_progress import Printer, cancel_flag
+from profiler_core.cli.capture_progress import Printer
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, Cancelled, CaptureFailed
 from profiler_core.experiments.levers import LEVERS

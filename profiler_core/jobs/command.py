@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.room import KEEP_FREE_BYTES
@@ -28,7 +28,8 @@ GRACE_S = float(os.environ.get("FUSIONSCOPE_CANCEL_GRACE_S", "10"))
 _MOST_PROGRESS_BYTES = 50_000_000
 _BLOCK_BYTES = 1 << 20
 _LONGEST_LINE = 64_000
-_TAKEN = "taken"  # all that was sent is here; until then nothing is deleted there
+_LONGEST_LENGTH = 20  # digits of a piece's length
+_TAKEN = b"taken\n"  # all that was sent is here; until then nothing is deleted there
 _OF_SIGNALS = 128  # added to the number of a signal in the exit status of another's command
 
 
@@ -95,56 +96,57 @@ class OwnCommand:
         self.signal(signal.SIGKILL)
 
 
-class OthersCommand:
-    """A command of another user: `runner_side` starts it, and sends what it made.
+class FarCommand:
+    """A command that `runner_side` starts and follows elsewhere: for another user, or over ssh.
 
-    What comes from there is that user's: progress is bounded, and of the archive only plain files
-    and folders are taken, never over what is there. The process there is that user's too, and may
-    obey nobody: some seconds after it was told to kill the command it counts as ended.
+    What comes from there is not trusted: progress is bounded, and of the archive only plain files
+    and folders are taken, never over what is there. The process there may obey nobody: some
+    seconds after it was told to kill the command it counts as ended.
 
-    With `left`, the folder in which an earlier one worked, it runs no command and sends that.
+    Args:
+        transport: starts `runner_side` with this process's pipes.
+        order: what it is told first; keys as that module says.
+        log: the descriptor for what the command prints.
+        progress: the file for its lines of progress.
+        made: the folder for what it made.
+        before: bytes that go in front of the order.
+        sent: a packed archive that follows it.
+        options: of Popen.
     """
 
     def __init__(
-        self, words: Sequence[str], *, user: str, log: int, progress: Path, made: Path,
-        scratch: Path | None, environment: Mapping[str, str] = os.environ, left: str = "",
+        self, transport: Sequence[str], order: Mapping[str, object], *, log: int, progress: Path,
+        made: Path, before: bytes = b"", sent: Path | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        reason = why_not_as(user)
-        if reason is not None:
-            raise OSError(reason)
-        prefix, uid, gid, groups = _identity(user)
         self._process = subprocess.Popen(
-            [*prefix, _PYTHON, "-I", str(RUNNER_SIDE)],
+            transport,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
-            cwd="/",
-            env=_plain(environment),
             process_group=0,
-            user=uid,
-            group=gid,
-            extra_groups=groups,
+            **options,
         )
         self.pid = self._process.pid
         self._given_up_at: float | None = None
-        order = {
-            "command": list(words),
-            "environment": {**environment, "PYTHONUNBUFFERED": "1", "USER": user, "LOGNAME": user},
-            "directory": str(Path.cwd()),
-            "scratch": str(scratch) if scratch else "",
-            "left": left,
-            "said": progress.stat().st_size if progress.exists() else 0,
-        }
-        self._say(json.dumps(order))
+        self.has_answered = False  # it sent all that was made
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
         self._hears = threading.Thread(
             target=self._hear, args=(self._process.stdout, progress, made), daemon=True
         )
         self._hears.start()
+        self._write(before + json.dumps(order).encode() + b"\n")
+        self._sends = threading.Thread(target=self._send, args=(sent,), daemon=True)
+        self._sends.start()
+
+    def _send(self, sent: Path | None) -> None:
+        if sent is not None:
+            with sent.open("rb") as file:
+                while (block := file.read(_BLOCK_BYTES)) and self._write(block):
+                    pass
 
     def _hear(self, pipe: IO[bytes], progress: Path, made: Path) -> None:
-        _receive(pipe, progress, made)
-        self._say(_TAKEN)
+        self.has_answered = _receive(pipe, progress, made)
+        self._write(_TAKEN)
 
     def poll(self) -> int | None:
         """The exit status, minus the number of a signal; None while it runs or its runs come."""
@@ -158,13 +160,33 @@ class OthersCommand:
         return status
 
     def signal(self, number: signal.Signals) -> None:
-        """Have it sent by the process that runs as that user."""
-        self._say(str(int(number)))
+        """Have it sent by the process that runs there."""
+        if self._sends.is_alive():  # nothing runs there yet
+            with contextlib.suppress(OSError):
+                os.killpg(self.pid, signal.SIGKILL)
+            return
+        self._write(b"%d\n" % number)
         if number is signal.SIGKILL and self._given_up_at is None:
             self._given_up_at = time.monotonic() + GRACE_S
 
     def end(self, grace_s: float) -> None:
         """It has ended what the command left behind."""
+
+    def stay(self) -> None:
+        """Say that somebody still waits."""
+        if not self._sends.is_alive():
+            self._write(b"0\n")
+
+    def abandon(self) -> None:
+        """Leave it: the other side ends the command when nobody speaks to it any more."""
+        with contextlib.suppress(OSError):  # what `sudo` started, only root may end
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        self._sends.join()
+        self._hears.join()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
 
     def _given_up(self) -> int | None:
         """SIGKILL as an exit status, once the other process had its time to send it."""
@@ -174,12 +196,52 @@ class OthersCommand:
             os.killpg(self.pid, signal.SIGKILL)
         return -signal.SIGKILL
 
-    def _say(self, line: str) -> None:
+    def _write(self, data: bytes) -> bool:
+        """Whether the other side still took it."""
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        view = memoryview(data)
         try:
-            os.write(self._process.stdin.fileno(), line.encode() + b"\n")
+            while view:
+                view = view[os.write(self._process.stdin.fileno(), view) :]
         except BrokenPipeError:
-            return  # it ended: its exit status and the log say why
+            return False  # it ended: its exit status and the log say why
+        return True
+
+
+class OthersCommand(FarCommand):
+    """A command of another user, who sends what it made.
+
+    With `left`, the folder in which an earlier one worked, it runs no command and sends that.
+    """
+
+    def __init__(
+        self, words: Sequence[str], *, user: str, log: int, progress: Path, made: Path,
+        scratch: Path | None, environment: Mapping[str, str] = os.environ, left: str = "",
+    ) -> None:  # fmt: skip
+        reason = why_not_as(user)
+        if reason is not None:
+            raise OSError(reason)
+        prefix, uid, gid, groups = _identity(user)
+        order = {
+            "command": list(words),
+            "environment": {**environment, "PYTHONUNBUFFERED": "1", "USER": user, "LOGNAME": user},
+            "directory": str(Path.cwd()),
+            "scratch": str(scratch) if scratch else "",
+            "left": left,
+            "said": progress.stat().st_size if progress.exists() else 0,
+        }
+        super().__init__(
+            [*prefix, _PYTHON, "-I", str(RUNNER_SIDE)],
+            order,
+            log=log,
+            progress=progress,
+            made=made,
+            cwd="/",
+            env=_plain(environment),
+            user=uid,
+            group=gid,
+            extra_groups=groups,
+        )
 
 
 def _identity(user: str) -> tuple[list[str], int | None, int | None, list[int] | None]:
@@ -195,10 +257,33 @@ def _plain(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: environment[name] for name in ("PATH", "LANG", "LC_ALL") if name in environment}
 
 
-def _receive(pipe: IO[bytes], progress: Path, made: Path) -> None:
+class _Pieces:
+    """A file to read from: pieces, each behind its length, until one of 0."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._n_left = 0
+        self._has_ended = False
+        self.is_whole = False  # the end was said
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes; nothing at the end."""
+        if not self._n_left and not self._has_ended:
+            length = self._pipe.readline(_LONGEST_LENGTH)
+            self._n_left = int(length) if length.strip().isdigit() else 0
+            self._has_ended = not self._n_left
+            self.is_whole = length == b"0\n"
+        data = self._pipe.read(min(size, self._n_left))
+        self._n_left -= len(data)
+        self._has_ended |= not data
+        return data
+
+
+def _receive(pipe: IO[bytes], progress: Path, made: Path) -> bool:
     """Lines of progress into the file, then the folders that were made into `made`.
 
     Beside the file, where the command works: that is lost with this process otherwise.
+    Returns whether all of it came.
     """
     n_bytes = 0
     with progress.open("ab", buffering=0) as file:
@@ -209,24 +294,28 @@ def _receive(pipe: IO[bytes], progress: Path, made: Path) -> None:
             elif line.startswith(b"P") and n_bytes < _MOST_PROGRESS_BYTES:
                 file.write(line[1:])
     if line != b"R\n":
-        return
+        return False
     import tarfile  # every supervisor starts with this module
 
     shutil.rmtree(made, ignore_errors=True)  # half of it, from one that was killed
     made.mkdir()
+    pieces = _Pieces(pipe)
     # A hostile archive ends here; what came before is kept.
     try:
         with (
             contextlib.suppress(tarfile.TarError, OSError, ValueError, OverflowError),
-            tarfile.open(fileobj=pipe, mode="r|") as archive,
+            tarfile.open(fileobj=pieces, mode="r|") as archive,  # type: ignore[call-overload]
         ):
             for member in archive:
                 is_plain = member.isreg() or member.isdir()
                 if is_plain and shutil.disk_usage(made).free - member.size > KEEP_FREE_BYTES:
                     archive.extract(member, made, filter="data")
     finally:
-        while pipe.read(_BLOCK_BYTES):  # whoever sends it would wait for ever, and the job with it
+        while pieces.read(_BLOCK_BYTES):  # whoever sends it would wait for ever, and the job too
             pass
+        while not pieces.is_whole and pipe.read(_BLOCK_BYTES):
+            pass
+    return pieces.is_whole
 
 
 def take_in(made: Path, out: Path, owner: str | None) -> int:

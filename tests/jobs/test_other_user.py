@@ -284,10 +284,11 @@ def test_an_archive_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path)
     packed = tmp_path / "packed"
     (tmp_path / "x").write_text("x")
     with packed.open("wb") as file:
-        file.write(b'P{"t": 1}\nR\n')
-        with tarfile.open(fileobj=file, mode="w|") as archive:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w|") as archive:
             archive.add(tmp_path / "x", arcname="cap/ok")
             archive.add(tmp_path / "x", arcname="../../escaped")
+        file.write(b'P{"t": 1}\nR\n' + _in_pieces(buffer.getvalue()))
     made = tmp_path / "a" / "made"
     made.parent.mkdir()
     with packed.open("rb") as pipe:
@@ -311,20 +312,28 @@ def test_nobody_makes_runs_in_anothers_name(tmp_path: Path) -> None:
     assert owner_file.owner_of(out / "d") is None
 
 
+@pytest.mark.parametrize("is_in_pieces", [True, False])
 @pytest.mark.parametrize("damage", [b"no archive", b"\0" * 512, None])
 def test_what_follows_a_hostile_archive_is_read_so_that_its_sender_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes | None, is_in_pieces: bool
 ) -> None:
     if damage is None:  # the disk is full in the middle of it
         damage = _archive(tmp_path)
         monkeypatch.setattr(tarfile.TarFile, "extract", _full_disk)
     reading, writing = os.pipe()
-    sender = threading.Thread(target=_send, args=(writing, b"R\n" + damage + b"x" * 1_000_000))
+    content = damage + b"x" * 1_000_000
+    content = _in_pieces(content) if is_in_pieces else content
+    sender = threading.Thread(target=_send, args=(writing, b"R\n" + content))
     sender.start()
     with os.fdopen(reading, "rb") as pipe:
         command._receive(pipe, tmp_path / "progress.jsonl", tmp_path / "made")
         sender.join(10)
         assert not sender.is_alive()
+
+
+def _in_pieces(data: bytes) -> bytes:
+    pieces = (data[at : at + 7000] for at in range(0, len(data), 7000))
+    return b"".join(b"%d\n%s" % (len(piece), piece) for piece in pieces) + b"0\n"
 
 
 def _archive(folder: Path) -> bytes:

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.debian import CannotInstallError, install_package
+
 _DEBIAN = Path("/usr/lib/postgresql")
 _START_TIMEOUT_S = 60
 # Nothing here must survive the machine: without syncing to the disk the tests take half the time.
@@ -51,19 +53,8 @@ def install() -> Path:
     try:
         return find()
     except NoPostgresError:
-        pass
-    if not shutil.which("apt-get"):
-        raise NoPostgresError("No PostgreSQL and no apt-get found. Install PostgreSQL 13 or newer.")
-    if os.geteuid() != 0:
-        raise NoPostgresError(
-            "PostgreSQL is missing, and only root can install it: "
-            "sudo apt-get install -y postgresql"
-        )
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for argv in (["apt-get", "update", "-q"], ["apt-get", "install", "-y", "-q", "postgresql"]):
-        print("+", " ".join(argv), flush=True)
-        subprocess.run(argv, check=False, timeout=900, env=environment)
-    return find()
+        install_package("postgresql", "PostgreSQL 13 or newer")
+        return find()
 
 
 class Postgres:
@@ -186,5 +177,5 @@ def _free_port() -> int:
 if __name__ == "__main__":
     try:
         print(install() if "--install" in sys.argv[1:] else find())
-    except NoPostgresError as error:
+    except (NoPostgresError, CannotInstallError) as error:
         sys.exit(str(error))
