@@ -75,12 +75,29 @@ def checked(host: Host) -> Host:
     """
     if host.ssh is not None:
         read_address(host.ssh)
-    if host.kubernetes and (host.ssh or host.slurm):
+    if host.kubernetes:
+        _check_kubernetes(host)
+    for option in host.slurm_options:
+        if not option.startswith("-") or not option.isprintable():
+            raise BadInput(
+                f"{option[:_LONGEST]!r} is no option of sbatch.",
+                remedy="Write each like --partition=gpu.",
+            )
+    if not (host.ssh or host.slurm or host.kubernetes):
+        raise BadInput(
+            "It is not said how the machine is reached.",
+            remedy=f"Give it ssh, slurm or kubernetes in {FILE} (docs/hosts.md).",
+        )
+    return host
+
+
+def _check_kubernetes(host: Host) -> None:
+    if host.ssh or host.slurm:
         raise BadInput(
             "A capture runs as a Job of Kubernetes, or over ssh and Slurm.",
             remedy="Leave one of them out.",
         )
-    if host.kubernetes and not (host.image or "").strip():
+    if not (host.image or "").strip():
         raise BadInput(
             "A Job of Kubernetes needs an image, and none is named.",
             remedy="Pass --image with one that has torch and Python 3.11 or newer.",
@@ -90,20 +107,8 @@ def checked(host: Host) -> Host:
             raise BadInput(f"{name[:_LONGEST]!r} is no {what}.", remedy="Write its name.")
     if host.namespace is not None and not _NAME.fullmatch(host.namespace):
         raise BadInput(f"{host.namespace[:_LONGEST]!r} is no namespace.", remedy="Write its name.")
-    for option in host.slurm_options:
-        if not option.startswith("-") or not option.isprintable():
-            raise BadInput(
-                f"{option[:_LONGEST]!r} is no option of sbatch.",
-                remedy="Write each like --partition=gpu.",
-            )
     if host.gpus < 0:
         raise BadInput(f"--gpus is {host.gpus}.", remedy="Pass 0 or more.")
-    if not (host.ssh or host.slurm or host.kubernetes):
-        raise BadInput(
-            "It is not said how the machine is reached.",
-            remedy=f"Give it ssh, slurm or kubernetes in {FILE} (docs/hosts.md).",
-        )
-    return host
 
 
 def called(host: Host) -> str:
