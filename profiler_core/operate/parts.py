@@ -38,19 +38,10 @@ def check_disk() -> None:
     Raises:
         OSError: one is not so.
     """
-    check_home()
+    _write_into(home_directory())
     free = shutil.disk_usage(home_directory()).free
     if free < KEEP_FREE_BYTES:
         raise OSError(f"{home_directory()} has only {format_bytes(free)} left")
-
-
-def check_home() -> None:
-    """The home can be written.
-
-    Raises:
-        OSError: it cannot.
-    """
-    _write_into(home_directory())
 
 
 def check_cache() -> None:

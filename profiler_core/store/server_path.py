@@ -42,7 +42,7 @@ def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
         path = Path(text.strip()).expanduser()
         path = (path if path.is_absolute() else allowed[0] / path).resolve()
         is_there = path.exists()
-    except (OSError, RuntimeError):  # an endless name, a loop of links, an unknown ~user
+    except (OSError, RuntimeError, ValueError):  # no name, a loop of links, an unknown ~user
         path, is_there = Path("/"), False
     if not any(path.is_relative_to(root) for root in allowed):
         names = " or ".join(str(root) for root in allowed[:3])

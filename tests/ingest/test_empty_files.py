@@ -67,7 +67,8 @@ def test_run_json_itself(tmp_path, capsys):
     run.mkdir(parents=True)
     (run / "run.json").touch()
     assert told(capsys, "summary", run) == f"{run / 'run.json'} is empty."
-    (entry,) = [entry for entry in catalogue.entries() if entry.origin == "capture"]
+    (group,) = [group for group in catalogue.comparisons() if group.origin == "capture"]
+    (entry,) = group.entries
     assert entry.problem == "run.json is empty."
 
 

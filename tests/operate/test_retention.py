@@ -11,7 +11,7 @@ from profiler_core.cli.main import main
 from profiler_core.store import history
 from profiler_core.store.history import Rules
 from tests.apps import checked, opened, text_of
-from tests.store.history.samples import redated_copy
+from tests.store.history.samples import outdated, redated_copy
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 YEARS_AHEAD = NOW + timedelta(days=5 * 365)
@@ -41,7 +41,7 @@ def weekly(home, set_clock):
 
 
 def leaving(rules, at=NOW):
-    return [run.capture_id for run in history.outdated(rules, at=at)]
+    return [run.capture_id for run in outdated(rules, at=at)]
 
 
 def test_uploads_take_no_captures_place(home, quick_python):
@@ -90,10 +90,10 @@ def test_one_marked_in_the_last_moment_keeps_its_capture(home, set_clock):
         history.record(
             redated_copy(home, "old", variant=variant, created_at="2024-01-01T00:00:00Z")
         )
-    outdated = history.outdated(Rules(keep_days=1), at=NOW)
-    assert len(outdated) == 2
+    going = outdated(Rules(keep_days=1), at=NOW)
+    assert len(going) == 2
     history.tag("old.eager", "release")
-    assert history.delete_files(outdated) == 0
+    assert history.delete_files(going) == 0
     assert (home / "runs" / "old" / "default" / "run.json").is_file()
 
 

@@ -168,7 +168,7 @@ def test_garbage_is_one_sentence_and_leaves_nothing(
     assert words in caught.value.problem
     assert "\n" not in caught.value.problem and len(caught.value.problem) < 300
     assert left_over(own_home) == []
-    assert all(entry.origin == "sample" for entry in catalogue.entries())
+    assert all(group.origin == "sample" for group in catalogue.comparisons())
 
 
 def test_one_bad_file_among_good_ones_is_a_note() -> None:

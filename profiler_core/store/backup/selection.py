@@ -4,13 +4,13 @@ A run is in a backup whole or not at all: its directory is one `Unit`. Caches, j
 one server's life needs (links, server.json) stay out; files on their way in are no runs yet.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core import run_directory as names
 from profiler_core.home import home_directory
+from profiler_core.store.history.packing import kept_files
 from profiler_core.store.history.waiting_deeds import files_of_waiting_deeds
 from profiler_core.store.owners import TRASH
 from profiler_core.store.records import read_record
@@ -60,7 +60,7 @@ def units(choice: Choice) -> Iterator[Unit]:
                 yield from _of_capture(capture)
         trash = home / root / TRASH
         for deleted in sorted(trash.iterdir()) if choice.with_trash and trash.is_dir() else ():
-            yield Unit(deleted, tuple(_files(deleted)))
+            yield Unit(deleted, tuple(kept_files(deleted)))
     single = list(files_of_waiting_deeds())
     if choice.with_secrets:
         single += [home / name for name in SECRETS]
@@ -71,7 +71,7 @@ def units(choice: Choice) -> Iterator[Unit]:
 
 def _of_capture(capture: Path) -> Iterator[Unit]:
     runs = [folder for folder in (capture, *_entries(capture)) if _is_run(folder)]
-    files = list(_files(capture))
+    files = list(kept_files(capture))
     for run in runs:
         inner = [folder for folder in runs if folder != run and folder.is_relative_to(run)]
         own = tuple(path for path in files if path.is_relative_to(run) and not _below(path, inner))
@@ -95,15 +95,3 @@ def _entries(folder: Path) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     return [e for e in entries if not e.name.startswith(".") and not e.is_symlink()]
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """Regular files; a link may lead anywhere and is left out."""
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(parent, name)
-            is_hidden = name.startswith(".") and name != names.IMPORTED
-            is_wanted = name != names.HEARTBEAT and not is_hidden
-            if is_wanted and path.is_file() and not path.is_symlink():
-                yield path

@@ -14,7 +14,7 @@ from profiler_core.store import library, sweeps
 from profiler_core.store.catalogue.file import transaction
 from profiler_core.store.catalogue.keeping import refresh
 from profiler_core.store.catalogue.rows import LineOfRun, group_of
-from profiler_core.store.library import Comparable, Entry, Origin
+from profiler_core.store.library import Comparable, Origin
 from profiler_core.store.sweeps import SweepGroup
 
 _WHOLE = "SELECT c.*, payload FROM captures AS c JOIN payloads USING (key) "
@@ -94,11 +94,6 @@ def group(key: str) -> Comparable | None:
 def comparisons() -> tuple[Comparable, ...]:
     """All of them: own ones newest first, then the samples. Pages ask for some at a time."""
     return groups(Wanted(), limit=_EVERYTHING).groups
-
-
-def entries() -> tuple[Entry, ...]:
-    """All runs, in the order of their comparisons."""
-    return tuple(entry for group in comparisons() for entry in group.entries)
 
 
 def newest(limit: int) -> tuple[Line, ...]:
@@ -191,6 +186,7 @@ def n_sweeps() -> int:
 def _condition(wanted: Wanted) -> tuple[str, list[str]]:
     marks = ", ".join("?" * len(wanted.origins))
     words = [*wanted.words.lower().split(), *([wanted.phrase.lower()] if wanted.phrase else [])]
+    words = [word.encode("utf-8", "replace").decode() for word in words]  # half a character
     likes = "".join(r" AND words LIKE ? ESCAPE '\'" for _ in words)
     condition = f"WHERE c.is_listed = 1 AND c.origin IN ({marks}){likes}"
     return condition, [*wanted.origins, *(f"%{_escaped(word)}%" for word in words)]

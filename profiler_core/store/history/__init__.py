@@ -6,7 +6,7 @@
     set_baseline("main", run_id), baseline("main") -> RecordedRun, baselines(), remove_baseline
     tag(run_id, "nightly"), untag
     reconcile()                      -> records what lies here and is not recorded yet
-    outdated(Rules(...)), planned(Rules(...)), delete_files(...): retention
+    planned(Rules(...)), delete_files(...): retention
     delete_run(run_id), delete_at(keys, folder), trash_contents(), restore(id), empty(id)
     receive(path), packed(directory) import and export a run as one .zip
 
@@ -76,7 +76,6 @@ from profiler_core.store.history.retention import (
     apply,
     configured_rules,
     delete_files,
-    outdated,
     planned,
     totals,
 )
@@ -182,7 +181,6 @@ __all__ = [
     "note_notice",
     "note_or_keep",
     "notice",
-    "outdated",
     "packed",
     "pending",
     "person",

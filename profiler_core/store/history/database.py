@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
 
 from profiler_core.errors import BadInput
 from profiler_core.home import history_file, home_directory
@@ -151,6 +151,11 @@ def _as_unavailable() -> Iterator[None]:
         yield
     except IntegrityError:
         raise
+    except (UnicodeEncodeError, DataError) as error:  # half a character; a NUL, of PostgreSQL
+        raise BadInput(
+            "The history takes no such text: it holds half a character, or a NUL.",
+            remedy="Leave out what is no text.",
+        ) from error
     except SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
         first_line = next(iter(str(cause).strip().splitlines()), type(cause).__name__)

@@ -4,6 +4,7 @@ What is packed is also what a run is known by: the hash of its files.
 """
 
 import hashlib
+import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -110,11 +111,19 @@ def sha256(path: Path) -> str:
 
 def packed_files(directory: Path) -> list[Path]:
     """The files that belong to a run, by name."""
-    return [
-        path
-        for path in sorted(directory.rglob("*"))
-        if path.is_file()
-        and not path.is_symlink()
-        and path.name != names.HEARTBEAT
-        and not any(part.startswith(".") for part in path.relative_to(directory).parts)
-    ]
+    return sorted(path for path in kept_files(directory) if path.name != names.IMPORTED)
+
+
+def kept_files(directory: Path) -> Iterator[Path]:
+    """What is kept of a folder: no link, which may lead anywhere, and nothing that is hidden.
+
+    But the marker of an import, which stays with the folder and goes with no copy of the run.
+    """
+    for parent, folders, files in os.walk(directory):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(parent, name)
+            is_hidden = name.startswith(".") and name != names.IMPORTED
+            is_wanted = name != names.HEARTBEAT and not is_hidden
+            if is_wanted and path.is_file() and not path.is_symlink():
+                yield path

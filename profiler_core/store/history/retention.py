@@ -69,11 +69,6 @@ def configured_rules() -> Rules:
     return Rules(configured.keep_captures, configured.keep_days, configured.keep_uploads_days)
 
 
-def outdated(rules: Rules, *, at: datetime | None = None) -> tuple[RecordedRun, ...]:
-    """Runs whose files may go, oldest first: those of `planned`."""
-    return tuple(removal.run for removal in planned(rules, at=at).removals)
-
-
 def planned(rules: Rules, *, at: datetime | None = None) -> Plan:
     """Which files may go and why. Those of tagged, reviewed and baseline runs never do.
 
@@ -146,7 +141,7 @@ def delete_files(
     """Move the files of these runs into the trash and keep their numbers; how many runs that were.
 
     Args:
-        outdated_runs: as `outdated` names them.
+        outdated_runs: as `planned` names them.
         reasons: run_id -> why, as `planned` says.
         person: who does it; by default the user of the system.
     """

@@ -9,6 +9,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from profiler_core.store import history
+
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "sample_traces"
 
@@ -56,3 +58,8 @@ def redated_copy(
         one["wall_ns"] = round(one["wall_ns"] * slower)
     (target / "run.json").write_text(json.dumps(run))
     return target
+
+
+def outdated(rules, *, at=None):
+    """Runs whose files would go by these rules, oldest first."""
+    return tuple(removal.run for removal in history.planned(rules, at=at).removals)

@@ -8,7 +8,7 @@ import pytest
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.store import history
 from profiler_core.store.history import Rules, audit, recording
-from tests.store.history.samples import redated_copy
+from tests.store.history.samples import outdated, redated_copy
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ def captures(home, monkeypatch):
 
 
 def gone(rules):
-    return sorted({run.capture_id for run in history.outdated(rules, at=NOW)})
+    return sorted({run.capture_id for run in outdated(rules, at=NOW)})
 
 
 def test_without_a_rule_everything_stays(captures):
@@ -56,10 +56,10 @@ def test_a_capture_with_a_marked_run_stays_whole(captures):
 
 
 def test_files_go_and_numbers_stay(captures):
-    outdated = history.outdated(Rules(keep_captures=3), at=NOW)
-    assert {run.run_id for run in outdated} == {"b30.eager", "b30.default"}
+    going = outdated(Rules(keep_captures=3), at=NOW)
+    assert {run.run_id for run in going} == {"b30.eager", "b30.default"}
     before = history.run("b30.default")
-    assert history.delete_files(outdated) == 2
+    assert history.delete_files(going) == 2
     assert not (captures / "runs" / "b30").exists()
     after = history.run("b30.default")
     assert after.metrics == before.metrics
@@ -68,16 +68,16 @@ def test_files_go_and_numbers_stay(captures):
     assert not history.has_files(after)
     with pytest.raises(NothingToAnalyse, match="were deleted"):
         history.directory_of(after)
-    assert history.outdated(Rules(keep_captures=3), at=NOW) == ()
+    assert outdated(Rules(keep_captures=3), at=NOW) == ()
     assert history.reconcile().recorded == ()
     assert audit.entries(subject="b30.default")[0].action == "retention"
 
 
 def test_what_is_marked_in_the_last_moment_stays(captures):
-    outdated = history.outdated(Rules(keep_captures=3), at=NOW)
+    going = outdated(Rules(keep_captures=3), at=NOW)
     history.tag("b30.eager", "keep")
     history.set_baseline("main", "b30.default")
-    assert history.delete_files(outdated) == 0
+    assert history.delete_files(going) == 0
     assert (captures / "runs" / "b30" / "eager" / "run.json").is_file()
 
 
@@ -89,9 +89,9 @@ def test_uploads_go_by_a_rule_of_their_own_from_the_day_they_came(captures):
     history.reconcile()
     rules = Rules(keep_uploads_days=30)
     now = datetime.now(UTC)
-    assert history.outdated(rules, at=now) == ()
-    later = history.outdated(rules, at=now + timedelta(days=31))
+    assert outdated(rules, at=now) == ()
+    later = outdated(rules, at=now + timedelta(days=31))
     assert {run.capture_id for run in later} == {"u1"}  # captures know no such rule
-    with_both = history.outdated(Rules(keep_captures=9, keep_uploads_days=30),
+    with_both = outdated(Rules(keep_captures=9, keep_uploads_days=30),
                                  at=now + timedelta(days=31))  # fmt: skip
     assert {run.capture_id for run in with_both} == {"u1"}

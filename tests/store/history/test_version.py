@@ -1,7 +1,7 @@
 """What is remembered of the history retires with any change to it."""
 
 from profiler_core.store import history
-from tests.store.history.samples import redated_copy
+from tests.store.history.samples import outdated, redated_copy
 
 
 def test_every_change_is_a_new_version(home):
@@ -19,7 +19,7 @@ def test_every_change_is_a_new_version(home):
     assert is_new()
     history.untag("c1.default", "a")
     assert is_new()
-    history.delete_files(history.outdated(history.Rules(keep_captures=1)))
+    history.delete_files(outdated(history.Rules(keep_captures=1)))
     assert is_new()
     history.delete_run("c2.default")
     assert is_new()
