@@ -222,7 +222,7 @@ def check_names(names: Sequence[str]) -> None:
     for name in names:
         if name not in BY_NAME and "=" not in name:
             raise BadInput(
-                f"There is no lever '{name}'.",
+                f"There is no lever '{name[:60]}'.",
                 remedy=f"Use {', '.join(BY_NAME)}, or KEY=VALUE for an option of Inductor.",
             )
 
