@@ -46,6 +46,6 @@ with page(SPEC):
     show_curves(runs)
     if comparison is not None:
         show_vanished(comparison, runs[0], runs[1])
-    show_live(runs)
+    show_live(runs, choice.comparison)
     show_segments(runs)
     show_notes(f"{run.label}: {note}" for run in runs for note in run.report.notes)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from profiler_core.analysis.item import (
+    Item,
     break_item,
     finding_item,
     group_item,
@@ -24,6 +25,19 @@ from profiler_core.units import format_duration
 def search_index(comparison: Comparison) -> SearchIndex:
     """Everything of these runs that has a dossier; what cannot be read is left out."""
     return comparison.answer("search index", lambda: SearchIndex(_entries(comparison)))
+
+
+def named_items(comparison: Comparison) -> dict[str, Item]:
+    """The operators and kernels of these runs that have a dossier, by their whole names."""
+    return comparison.answer("named items", lambda: _named_items(comparison))
+
+
+def _named_items(comparison: Comparison) -> dict[str, Item]:
+    operators = {row.op for _, divided in _divided(comparison) for row in divided.operators}
+    return {
+        **{name: operator_item(name) for name in operators},
+        **{row.name: kernel_item(row.name) for row in comparison.kernels},
+    }
 
 
 def _entries(comparison: Comparison) -> Iterator[SearchEntry]:

@@ -20,7 +20,7 @@ def show_over_ranks(pair: Pair) -> None:
     if job is None or len(job.ranks) < 2:
         return
     section("Over the ranks", f"{pair.labels[0]} and {pair.labels[1]}: {_said(job)}")
-    table = one_rank_table(job, pair.labels, _MOST)
+    table = one_rank_table(job, pair.labels, _MOST, pair.number + 1)
     if table.rows:
         show_table(table, "fs-detail")
     else:

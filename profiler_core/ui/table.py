@@ -1,6 +1,7 @@
 """A table of analysis on a page."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -10,11 +11,42 @@ from profiler_core.ui.dossier.address import item_link
 
 _FRAME_ROW_PX = 31  # of st.dataframe, at the theme's size of type
 _FRAME_BORDERS_PX = 3
+_LEAST_CHANGE_NS = 50  # 0.05 µs
 
 
 def frame_height(n_rows: int, *, most_px: int) -> int:
     """Height of an st.dataframe with its head: no empty rows below, none cut before `most_px`."""
     return min(most_px, _FRAME_BORDERS_PX + _FRAME_ROW_PX * (1 + max(1, n_rows)))
+
+
+def change_us(change_ns: float) -> float:
+    """A change in µs for a column with one decimal, which would call less than that "-0.0"."""
+    return change_ns / 1e3 if abs(change_ns) >= _LEAST_CHANGE_NS else 0.0
+
+
+def column_of_each_run(
+    name: str, head: str, labels: Sequence[str], meaning: str, *, width_px: int, form: str = "plain"
+) -> dict[str, Any]:
+    """A column of numbers for each run, by which each can be sorted: `head`, then `→ head`.
+
+    Args:
+        name: of the columns, with the run's number behind it.
+        head: what they hold.
+        labels: of the runs, the baseline first.
+        meaning: for whoever points at the head.
+        width_px: of the first one.
+        form: how numbers are written, as `st.column_config.NumberColumn` takes it.
+    """
+    return {
+        f"{name}{run}": st.column_config.NumberColumn(
+            # Heads must differ.
+            f"→ {head}" + "\u200b" * (run - 1) if run else head,
+            format=form,
+            width=width_px + (12 if run else 0),
+            help=f"{label}: {meaning}",
+        )
+        for run, label in enumerate(labels)
+    }
 
 
 def show_table(

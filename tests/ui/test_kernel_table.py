@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from profiler_core.store import library
+from profiler_core.ui.table import change_us, column_of_each_run
 from tests.apps import opened
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
@@ -23,6 +24,16 @@ def test_no_column_is_wider_than_the_kernel_s_name(tmp_path, columns, monkeypatc
     assert max(widths, key=lambda label: widths[label]) == "kernel"
     # A phone of 390 px still has room for the baseline's times: 16 px a margin, 33 for the box.
     assert widths["kernel"] + widths["eager, µs"] <= 390 - 2 * 16 - 33
+
+
+def test_what_is_called_and_what_hardly_changes_is_a_number():
+    config = column_of_each_run("n", "calls", ("eager", "a", "b"), "calls.", width_px=50)
+    assert [column["label"].strip("\u200b") for column in config.values()] == [
+        "calls", "→ calls", "→ calls",
+    ]  # fmt: skip
+    assert len({column["label"] for column in config.values()}) == 3  # or one hides the other
+    assert all(column["type_config"]["type"] == "number" for column in config.values())
+    assert [f"{change_us(ns):+.1f}" for ns in (-40.0, 40.0, -60.0)] == ["+0.0", "+0.0", "-0.1"]
 
 
 def test_the_kind_of_a_kernel_fits_into_1280_px_beside_three_runs(tmp_path, columns, monkeypatch):

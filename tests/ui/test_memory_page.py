@@ -129,3 +129,11 @@ def test_a_hostile_snapshot_is_a_card_and_the_page_goes_on(home):
     app = opened(baseline="run/bert/eager", candidate=["run/bert/default"])
     assert any("asks to import" in element.value for element in app.markdown)
     assert "What vanished" in said(app)
+
+
+def test_names_in_its_tables_open_dossiers(home):
+    text = said(opened(baseline="run/bert/eager", candidate=["run/bert/default"]))
+    vanished = text.partition("fusion group</th>")[2].partition("</table>")[0]
+    assert re.search(r'data-item="group:1\.\d+"[^>]*>12 × gelu<', vanished)
+    live = text.partition("made for")[2]
+    assert 'data-item="operator:aten::' in live

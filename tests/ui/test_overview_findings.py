@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from profiler_core.analysis.rows.findings import FindingRow
+from profiler_core.markup import render
 from profiler_core.store import library
 from tests.apps import opened, text_of
 
@@ -53,3 +55,12 @@ def test_an_upper_bound_is_marked_as_one(home):
     text = text_of(opened("overview", baseline="run/c/eager", candidate=["run/c/reduce-overhead"]))
     assert "<b>≤ " in text
     assert "At most " in text
+
+
+def test_a_finding_of_a_review_is_drawn_without_a_dossier():
+    row = FindingRow(
+        "Two breaks.", "Seen twice.", "Mend them.", "1 ms", "per step", "x", is_grave=False
+    )
+    drawn = render("page/findings.html", findings=[(row, None, "compilation?x=1")])
+    assert "<b>Two breaks.</b>" in drawn
+    assert 'data-page href="compilation?x=1"' in drawn

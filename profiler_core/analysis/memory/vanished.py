@@ -29,6 +29,7 @@ class VanishedRow:
     sources: tuple[str, ...]
     n: tuple[float, float]
     bytes: tuple[float, float]
+    group: int | None = None  # in the ledger, the slowest of equal ones; None: of no group
 
     @property
     def vanished_bytes(self) -> float:
@@ -88,6 +89,7 @@ def vanished_by_group(
                     tuple(label for label, _ in folded.first.sources),
                     (counts[0][0], counts[1][0]),
                     (counts[0][1], counts[1][1]),
+                    folded.slowest,
                 )
             )
     without_group = [side.get(-1, (0.0, 0.0)) for side in sides]

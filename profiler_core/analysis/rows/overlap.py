@@ -1,7 +1,8 @@
 """What compiling did to overlap, as rows: the exchange by kind, what moved, what it slows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from profiler_core.analysis.item import Item, kernel_item
 from profiler_core.analysis.ranks.overlap import Moved, Overlap, OverlapRow, Times
 from profiler_core.analysis.rows.table import Cell, Table, text_row
 from profiler_core.units import format_bytes, format_count, format_duration
@@ -40,17 +41,18 @@ def overlap_sentences(result: Overlap) -> tuple[str, ...]:
 _LEAST_SLOWED_NS = 10_000
 
 
-def slowed_table(result: Overlap, side: int) -> Table:
+def slowed_table(result: Overlap, side: int, kernels: Sequence[str] = ()) -> Table:
     """The kernels of one side that collectives slow most.
 
     Args:
         result: of both.
         side: 0: the baseline, 1: the candidate.
+        kernels: names of those that have a dossier.
     """
-    kernels = result.slowed_kernels[side]
+    slowed = result.slowed_kernels[side]
     rows = tuple(
         (
-            Cell(kernel.label, is_code=True),
+            Cell(kernel.label, is_code=True, item=_named_in(kernel.label, kernels)),
             *text_row(
                 f"{format_count(kernel.n_beside)} of "
                 f"{format_count(kernel.n_beside + kernel.n_alone)}",
@@ -58,10 +60,16 @@ def slowed_table(result: Overlap, side: int) -> Table:
                 format_duration(kernel.slowed_ns),
             ),
         )
-        for kernel in kernels[:_MOST]
+        for kernel in slowed[:_MOST]
     )
     heads = ("Kernel", "Calls beside a collective", "A call alone → beside", "Longer, per step")
-    return Table(heads, rows, n_left_out=max(0, len(kernels) - _MOST))
+    return Table(heads, rows, n_left_out=max(0, len(slowed) - _MOST))
+
+
+def _named_in(label: str, kernels: Sequence[str]) -> Item | None:
+    """The kernel whose name a label of name and grid begins with."""
+    name = max((name for name in kernels if label.startswith(name)), key=len, default="")
+    return kernel_item(name) if name else None
 
 
 def _row(row: OverlapRow) -> tuple[Cell, ...]:

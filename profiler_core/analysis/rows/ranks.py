@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from profiler_core.analysis.item import Item, kernel_item
 from profiler_core.analysis.job_step import JobStep
 from profiler_core.analysis.ranks.alike import AlikeRanks
+from profiler_core.analysis.ranks.collective_kinds import kind_of
 from profiler_core.analysis.ranks.comparison import Measure
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.links import Link
@@ -110,17 +112,30 @@ def _seconds(seconds: float | None) -> str:
     return format_duration(None if seconds is None else seconds * 1e9)
 
 
-def collective_rows(job: Job) -> tuple[tuple[Cell, ...], ...]:
-    """Per step and rank: kind, calls, bytes, time, time without waiting, waiting, bandwidth."""
+def collective_rows(job: Job, kernels: Sequence[str] = ()) -> tuple[tuple[Cell, ...], ...]:
+    """Per step and rank: kind, calls, bytes, time, time without waiting, waiting, bandwidth.
+
+    Args:
+        job: of ranks.
+        kernels: names of those of collectives that have a dossier, the slowest first.
+    """
+    item_of: dict[str, Item] = {}
+    for name in kernels:
+        item_of.setdefault(kind_of(name), kernel_item(name))
     return tuple(
-        text_row(
-            f"{row.label} of {row.group_size}" if row.group_size else row.label,
-            format_count(row.n),
-            format_bytes(row.bytes),
-            format_duration(row.time_ns),
-            format_duration(row.transfer_ns),
-            format_duration(row.wait_ns),
-            _bandwidth(row.bus_bandwidth),
+        (
+            Cell(
+                f"{row.label} of {row.group_size}" if row.group_size else row.label,
+                item=item_of.get(row.kind),
+            ),
+            *text_row(
+                format_count(row.n),
+                format_bytes(row.bytes),
+                format_duration(row.time_ns),
+                format_duration(row.transfer_ns),
+                format_duration(row.wait_ns),
+                _bandwidth(row.bus_bandwidth),
+            ),
         )
         for row in job.collectives
     )

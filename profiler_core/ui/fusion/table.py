@@ -16,7 +16,7 @@ from profiler_core.ui.dossier.address import picked_row, picking_key
 from profiler_core.ui.download import download_button
 from profiler_core.ui.fusion.address import list_candidate, open_group
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import frame_height
+from profiler_core.ui.table import change_us, column_of_each_run, frame_height
 
 _LONGEST_HEAD = 16  # characters of a run's name
 _MOST_ROWS = 2000
@@ -81,8 +81,8 @@ def _cells(
         "group": [group.label for group in rows],
         "t0": [group.baseline_ns / 1e3 for group in rows],
         "t1": [group.candidate_ns / 1e3 for group in rows],
-        "delta": [group.delta_ns / 1e3 for group in rows],
-        "n": [_kernels(group) for group in rows],
+        "delta": [change_us(group.delta_ns) for group in rows],
+        **{f"n{side}": [round(group.n_kernels[side], 2) for group in rows] for side in (0, 1)},
     }
     if job is not None and len(job.ranks) > 1:
         columns["ranks"] = [_over_ranks(job.of_groups(group.numbers, 1)) for group in rows]
@@ -137,10 +137,6 @@ def _over_ranks(spread: Spread) -> str:
     return f"{least:.1f} – {most:.1f} (rank {spread.slowest})"
 
 
-def _kernels(group: FoldedGroup) -> str:
-    return " → ".join(f"{n:.4g}" for n in group.n_kernels)
-
-
 def _module(group: FoldedGroup) -> str:
     modules = list(dict.fromkeys(member.module for member in group.groups if member.module))
     return modules[0] if len(modules) == 1 else f"{modules[0]}, …" if modules else ""
@@ -174,7 +170,13 @@ def _columns(pair: Pair) -> dict[str, Any]:
             help=f"{pair.time_word} per step.",
         ),
         "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
-        "n": text("kernels", width=80, help="Kernels per step, copies and memsets not among them."),
+        **column_of_each_run(
+            "n",
+            "kernels",
+            pair.labels,
+            "kernels per step, without copies and memsets.",
+            width_px=66,
+        ),
         "ranks": text(
             "all ranks, µs",
             width=150,

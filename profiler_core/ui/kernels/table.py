@@ -18,8 +18,7 @@ from profiler_core.spreadsheet import harmless
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
 from profiler_core.ui.download import download_button
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import frame_height
-from profiler_core.units import format_per_step
+from profiler_core.ui.table import change_us, column_of_each_run, frame_height
 
 _HEIGHT_PX = 460
 # (characters of a name, the column that holds them in px, characters of a run's name) of two runs
@@ -111,9 +110,11 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured
         sides = [row.sides[run] for row in rows]
         frame[f"t{run}"] = [None if side is None else side.time_ns / 1e3 for side in sides]
         if run:
-            frame[f"d{run}"] = [row.delta_ns(run) / 1e3 for row in rows]
+            frame[f"d{run}"] = [change_us(row.delta_ns(run)) for row in rows]
     frame["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
-    frame["n"] = [_calls(row) for row in rows]
+    for run in range(len(labels)):
+        sides = [row.sides[run] for row in rows]
+        frame[f"n{run}"] = [None if side is None else round(side.n, 2) for side in sides]
     for run, counted in enumerate(measured):
         if counted:
             frame[f"m{run}"] = [_dram_mb(counted.get(row.name)) for row in rows]
@@ -135,10 +136,6 @@ def _dram_mb(counters: KernelCounters | None) -> float | None:
     return None if moved is None else moved / 1e6
 
 
-def _calls(row: KernelRow) -> str:
-    return " / ".join("·" if side is None else format_per_step(side.n) for side in row.sides)
-
-
 def _room(labels: Sequence[str]) -> tuple[int, int, int]:
     return _ROOM if len(labels) <= 2 else _LITTLE_ROOM
 
@@ -148,9 +145,7 @@ def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
     _, name_px, longest_head = _room(labels)
     config: dict[str, Any] = {
         "name": st.column_config.TextColumn("kernel", width=name_px, pinned=True),
-        "n": st.column_config.TextColumn(
-            "calls per step", width=24 + 34 * len(labels), help=f"In {', then '.join(labels)}."
-        ),
+        **column_of_each_run("n", "calls", labels, "calls per step.", width_px=56),
         "category": st.column_config.TextColumn("kind", width=130),
         "whole": st.column_config.TextColumn("whole name", width=240),
     }

@@ -1,15 +1,18 @@
 """What was live at the peak: by operator from the trace, by source line from the snapshot."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.item import Item
 from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.memory.live import LiveRow, LiveSet
 from profiler_core.analysis.memory.snapshot import SnapshotLive
 from profiler_core.analysis.rows.table import Cell, Table, text_row
 from profiler_core.figures.memory_icicle import memory_icicle
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.search import named_items
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.notes import show_notes
@@ -21,8 +24,13 @@ from profiler_core.units import format_bytes, format_count, format_share
 _ROWS = 10
 
 
-def show_live(runs: Sequence[Remembered]) -> None:
-    """One column a run; nothing where no run says it."""
+def show_live(runs: Sequence[Remembered], comparison: Comparison) -> None:
+    """One column for each run; nothing where no run says it.
+
+    Args:
+        runs: that are shown.
+        comparison: whose operators and kernels have dossiers.
+    """
     with_live = [run for run in runs if run.report.live or run.report.history]
     if not with_live:
         return
@@ -30,11 +38,12 @@ def show_live(runs: Sequence[Remembered]) -> None:
         "Live at the peak",
         "What the step had made and still held at the moment of its allocated peak.",
     )
+    items = named_items(comparison)
     for column, run in zip(st.columns(len(with_live), gap="large"), with_live, strict=True):
         with column:
             st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>")
             if run.report.live is not None:
-                _show_operators(run.report.live)
+                _show_operators(run.report.live, items)
             history = run.report.history
             if history is not None and any(origin.path for origin, _, _ in history.live.rows):
                 st.html(
@@ -53,7 +62,7 @@ def _sum(live: SnapshotLive) -> str:
     return f"{format_bytes(step_bytes)} of {format_bytes(live.peak_bytes)} asked for"
 
 
-def _show_operators(live: LiveSet) -> None:
+def _show_operators(live: LiveSet, items: Mapping[str, Item]) -> None:
     if not live.rows:
         show_notes(["Nothing: the peak was there before the steps."])
         return
@@ -65,7 +74,7 @@ def _show_operators(live: LiveSet) -> None:
         n = format_count(sum(row.n for row in rows))
         return text_row(n, format_bytes(n_bytes), format_share(share))
 
-    rows = [(_operator(row), *numbers([row])) for row in live.rows[:_ROWS]]
+    rows = [(_operator(row, items), *numbers([row])) for row in live.rows[:_ROWS]]
     rest = live.rows[_ROWS:]
     if rest:
         rows.append((Cell(f"{len(rest)} more"), *numbers(rest)))
@@ -73,7 +82,9 @@ def _show_operators(live: LiveSet) -> None:
     show_table(Table(heads, tuple(rows)), "fs-opened fs-buffers", named=True)
 
 
-def _operator(row: LiveRow) -> Cell:
+def _operator(row: LiveRow, items: Mapping[str, Item]) -> Cell:
     origin = " · ".join(filter(None, (row.module, row.source)))
     name = short_kernel_name(row.operator, 48)
-    return Cell(name, below=(origin,) if origin else (), hint=row.operator)
+    return Cell(
+        name, below=(origin,) if origin else (), hint=row.operator, item=items.get(row.operator)
+    )

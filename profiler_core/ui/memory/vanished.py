@@ -4,10 +4,12 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.item import group_item
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.vanished import Vanished, VanishedRow
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.markup import breakable
+from profiler_core.ui.dossier.address import item_link
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.page import section
 from profiler_core.units import format_bytes, format_count
@@ -26,10 +28,10 @@ def show_vanished(
         return
     st.html(f"<p class=fs-sub>{escape(_sentence(vanished, baseline.label, candidate.label))}</p>")
     rows = [row for row in vanished.rows if row.n[0] or row.n[1]]
-    st.html(_table(vanished, rows[:_ROWS], baseline.label, candidate.label))
+    st.html(_table(vanished, rows[:_ROWS], baseline, candidate))
     if len(rows) > _ROWS:
         with st.expander(f"{len(rows) - _ROWS} more", type="compact"):
-            st.html(_table(vanished, rows[_ROWS:], baseline.label, candidate.label))
+            st.html(_table(vanished, rows[_ROWS:], baseline, candidate))
     if vanished.largest:
         sizes = ", ".join(
             f"{format_count(was - now)} × {format_bytes(size)}"
@@ -50,7 +52,9 @@ def _sentence(vanished: Vanished, baseline: str, candidate: str) -> str:
     )
 
 
-def _table(vanished: Vanished, rows: list[VanishedRow], baseline: str, candidate: str) -> str:
+def _table(
+    vanished: Vanished, rows: list[VanishedRow], baseline: Remembered, candidate: Remembered
+) -> str:
     most = max((abs(row.vanished_bytes) for row in vanished.rows), default=0) or 1
     body = ""
     for row in rows:
@@ -65,17 +69,24 @@ def _table(vanished: Vanished, rows: list[VanishedRow], baseline: str, candidate
             else ""
         )
         body += (
-            f'<tr><th scope=row title="{escape(row.label)}">{escape(clipped(row.label, 64))}'
-            f"{below}</th>"
+            f'<tr><th scope=row title="{escape(row.label)}">{_name(row, candidate)}{below}</th>'
             f"<td>{_buffers(row, 0)}</td><td>{_buffers(row, 1)}</td>"
             f'<td class="{kind}">{_signed(row.vanished_bytes)}</td>'
             f'<td style="text-align:left">{bar}</td></tr>'
         )
     return (
         f"<div class=fs-scroll><table class='fs-t fs-opened' style='max-width:1100px'><thead><tr>"
-        f"<th>{escape(vanished.how)}</th><th>{breakable(baseline)}</th><th>{breakable(candidate)}</th>"
+        f"<th>{escape(vanished.how)}</th><th>{breakable(baseline.label)}</th><th>{breakable(candidate.label)}</th>"
         f"<th>vanished</th><th></th></tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _name(row: VanishedRow, candidate: Remembered) -> str:
+    """Of a fusion group a link to its dossier."""
+    name = clipped(row.label, 64)
+    if row.group is None:
+        return escape(name)
+    return item_link(group_item(candidate.number, row.group), name)
 
 
 def _buffers(row: VanishedRow, side: int) -> str:

@@ -1,21 +1,20 @@
 """Modules or operators as a sortable table; a click on a row opens its dossier."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from profiler_core.analysis.item import Item, module_item, operator_item
-from profiler_core.analysis.modules import ModuleRow
+from profiler_core.analysis.modules import ModuleRow, ModuleSide
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.rows.modules import row_title
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
 from profiler_core.ui.modules.data import Shown
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import frame_height
-from profiler_core.units import format_bytes, format_per_step
+from profiler_core.ui.table import change_us, frame_height
 
 _MOST_ROWS = 2000
 _LONGEST_HEAD = 10  # characters of a run's name
@@ -41,15 +40,18 @@ def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> N
 
 def _add_work(columns: dict[str, list[Any]], rows: Sequence[ModuleRow], shown: Shown) -> None:
     """Kernels, what of the time is shared, and bytes that are moved and allocated."""
-    columns["n"] = [
-        _both(shown, [row.per_step(own.n_kernels, n) for n, own in enumerate(row.sides)])
-        for row in rows
-    ]
-    columns["bytes"] = [_bytes(row, shown, [own.bytes_moved for own in row.sides]) for row in rows]
-    if any(own.made_bytes is not None for row in rows for own in row.sides):
-        columns["made"] = [
-            _bytes(row, shown, [own.made_bytes for own in row.sides]) for row in rows
+    of_side: dict[str, Callable[[ModuleSide], float | None]] = {
+        "n": lambda own: own.n_kernels,
+        "bytes": lambda own: own.bytes_moved,
+        "made": lambda own: own.made_bytes,
+    }
+    for name, total in of_side.items():
+        unit = 1.0 if name == "n" else 1e6
+        sides = [
+            [_per_step(row, side, total(row.sides[side]), unit) for row in rows] for side in (0, 1)
         ]
+        if any(number is not None for numbers in sides for number in numbers):
+            _add_numbers(columns, name, sides, shown)
     columns["shared"] = [row.per_step(row.sides[1].shared_ns, 1) / 1e3 for row in rows]
 
 
@@ -64,12 +66,11 @@ def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     columns: dict[str, list[Any]] = {"name": [row.name for row in rows]}
     _add_times(columns, rows, shown)
     columns["calls"] = [round(row.calls_per_step, 2) for row in rows]
-    columns["n"] = [
-        _both(
-            shown, [n / max(1, steps) for n, steps in zip(row.n_kernels, row.n_steps, strict=True)]
-        )
-        for row in rows
+    counts = [
+        [round(row.n_kernels[side] / max(1, row.n_steps[side]), 2) for row in rows]
+        for side in (0, 1)
     ]
+    _add_numbers(columns, "n", counts, shown)
     columns["shared"] = [row.shared_ns / max(1, row.n_steps[1]) / 1e3 for row in rows]
     if any(row.is_only_in_candidate for row in rows):
         columns["only"] = [
@@ -85,26 +86,29 @@ def _add_times(
         columns["t0"] = [row.step_ns(0) / 1e3 for row in rows]
     columns["t1"] = [row.step_ns(1) / 1e3 for row in rows]
     if shown.is_pair:
-        columns["delta"] = [row.delta_ns / 1e3 for row in rows]
+        columns["delta"] = [change_us(row.delta_ns) for row in rows]
     total = shown.divided.modules.root.step_ns(1)
     columns["share"] = [100 * row.step_ns(1) / total if total else None for row in rows]
 
 
-def _both(shown: Shown, numbers: Sequence[float]) -> str:
-    return " → ".join(format_per_step(n) for n in (numbers if shown.is_pair else numbers[1:]))
+def _per_step(row: ModuleRow, side: int, total: float | None, unit: float) -> float | None:
+    return None if total is None else round(row.per_step(total, side) / unit, 2)
 
 
-def _bytes(row: ModuleRow, shown: Shown, totals: Sequence[float | None]) -> str:
-    """Per step, the unit once where both sides have it: "10.5 → 6.30 GB"."""
-    sides = [
-        "·" if total is None else format_bytes(row.per_step(total, side))
-        for side, total in enumerate(totals)
-        if shown.is_pair or side == 1
-    ]
-    number, _, unit = sides[0].partition(" ")
-    if shown.is_pair and unit and sides[1].endswith(f" {unit}"):
-        sides[0] = number
-    return " → ".join(sides)
+def _add_numbers(
+    columns: dict[str, list[Any]],
+    name: str,
+    sides: Sequence[Sequence[float | None]],
+    shown: Shown,
+) -> None:
+    """The candidate's numbers and, of a pair, what changed: columns that sort by number."""
+    columns[name] = list(sides[1])
+    if shown.is_pair:
+        digits = 2 if name == "n" else 1  # as shown: a change below is 0, and not "-0.0"
+        columns[f"{name}_change"] = [
+            None if before is None or after is None else round(after - before, digits) + 0.0
+            for before, after in zip(*sides, strict=True)
+        ]
 
 
 def _draw(
@@ -148,7 +152,8 @@ def _from_table(key: str, items: Sequence[Item | None]) -> None:
 def _columns(shown: Shown) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     heads = [clipped(label, _LONGEST_HEAD) for label in shown.labels]
-    sides = "baseline → candidate, " if shown.is_pair else ""
+    after = shown.labels[1]
+    against = f"Minus what {shown.labels[0]} has."
     return {
         "name": text("name", width=180, pinned=True),
         "class": text("class", width=120),
@@ -169,23 +174,26 @@ def _columns(shown: Shown) -> dict[str, Any]:
             help=f"Of the device time of {shown.labels[1]}'s step.",
         ),
         "calls": number("calls", format="plain", width=66, help="Calls per step."),
-        "n": text(
-            "kernels, copies", width=106,
-            help=f"{sides}kernels, copies and memsets per step that work for it, shared ones "
+        "n": number(
+            "kernels", format="plain", width=66,
+            help=f"Kernels, copies and memsets per step of {after} that work for it, shared ones "
             "included.",
         ),
+        "n_change": number("Δ", format="%+g", width=48, help=against),
         "shared": number(
             "shared, µs", format="%.1f", width=88,
             help=f"Of {shown.labels[1]}'s time, its part of kernels that work for others too.",
         ),
-        "bytes": text(
-            "moved", width=124,
-            help=f"{sides}read and written per step, at least, by the shapes of the tensors.",
+        "bytes": number(
+            "moved, MB", format="%.1f", width=80,
+            help=f"Read and written per step of {after}, at least, by the shapes of the tensors.",
         ),
-        "made": text(
-            "allocated", width=124,
-            help=f"{sides}allocated per step; a CUDA graph's replay allocates nothing.",
+        "bytes_change": number("Δ MB", format="%+.1f", width=62, help=against),
+        "made": number(
+            "alloc., MB", format="%.1f", width=82,
+            help=f"Allocated per step of {after}; a CUDA graph's replay allocates nothing.",
         ),
+        "made_change": number("Δ MB\u200b", format="%+.1f", width=62, help=against),
         "only": text("", width=150),
         "path": text("paths", width=230),
     }  # fmt: skip

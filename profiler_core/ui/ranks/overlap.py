@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ranks.overlap import Overlap, overlap
 from profiler_core.analysis.rows.overlap import (
     MEANING,
@@ -30,14 +31,20 @@ def show_overlap(result: Overlap, names: str = "") -> None:
     show_notes(overlap_sentences(result))
 
 
-def show_overlaps(jobs: Sequence[ChosenJob]) -> None:
-    """Each further job beside the first, with the kernels that collectives slow there."""
+def show_overlaps(jobs: Sequence[ChosenJob], kernels: Sequence[KernelRow]) -> None:
+    """Each further job beside the first, with the kernels that collectives slow there.
+
+    Args:
+        jobs: that are shown.
+        kernels: of all chosen runs, which have dossiers.
+    """
+    names = [row.name for row in kernels]
     for chosen in jobs[1:]:
         result = overlap((jobs[0].job.critical, chosen.job.critical))
         if result is None:
             continue
         show_overlap(result, f"{jobs[0].label} → {chosen.label}.")
-        slowed = slowed_table(result, 1)
+        slowed = slowed_table(result, 1, names)
         if slowed.rows:
             with st.expander(f"Kernels of {chosen.label} that collectives beside them slow"):
                 show_table(slowed, named=True, width_px=1040)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.job_step import job_steps
+from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ranks.comparison import measures
 from profiler_core.analysis.rows.ranks import (
     COMPILING_HEADS,
@@ -65,15 +66,21 @@ def show_measures(jobs: Sequence[ChosenJob]) -> None:
     show_table(table, named=True, width_px=260 + 230 * len(jobs))
 
 
-def show_collectives(jobs: Sequence[ChosenJob]) -> None:
-    """Each kind of collective with what it moves and how fast, the runs below each other."""
+def show_collectives(jobs: Sequence[ChosenJob], kernels: Sequence[KernelRow]) -> None:
+    """Each kind of collective with what it moves and how fast, the runs below each other.
+
+    Args:
+        jobs: that are shown.
+        kernels: of all chosen runs: that of a collective has a dossier.
+    """
     if not any(chosen_job.job.collectives for chosen_job in jobs):
         return
     section("Collectives")
+    names = [row.name for row in kernels if row.category == "communication"]
     rows = tuple(
         (Cell(chosen_job.label if position == 0 else ""), *row)
         for chosen_job in jobs
-        for position, row in enumerate(collective_rows(chosen_job.job))
+        for position, row in enumerate(collective_rows(chosen_job.job, names))
     )
     heads, meanings = zip(*_HEADS, strict=True)
     show_table(Table(heads, rows, meanings=meanings), named=True, width_px=1040)

@@ -10,6 +10,7 @@ from profiler_core.analysis.finding_rules import exchange
 from profiler_core.analysis.findings import run_findings
 from profiler_core.analysis.ranks.overlap import MOVED_SHARE, overlap
 from profiler_core.analysis.rows.overlap import overlap_sentences, overlap_table, slowed_table
+from profiler_core.analysis.rows.ranks import collective_rows
 from profiler_core.cli.explained import explanation_text
 from profiler_core.cli.main import main
 from profiler_core.model.inductor import CompiledGraph, GraphNode, InductorLog
@@ -87,6 +88,15 @@ def test_the_command_the_json_and_the_tables_say_it(capsys):
     table = slowed_table(pair.overlap, 0)
     assert table.rows[0][0].text == said["slowed_baseline"][0]["label"]
     assert "→" in table.rows[0][2].text
+    names = [row.name for row in pair.baseline.required_summary().kernels]
+    linked = slowed_table(pair.overlap, 0, names).rows[0][0]
+    assert linked.item is not None
+    assert linked.item.kind == "kernel"
+    assert linked.text.startswith(linked.item.key.partition("~")[0])
+    collectives = [name for name in names if "nccl" in name.lower()]
+    (reduced, *_) = collective_rows(pair.baseline.job, collectives)
+    assert reduced[0].item is not None
+    assert "AllReduce" in reduced[0].item.key
 
 
 # Findings
