@@ -127,7 +127,8 @@
     let back = [255, 255, 255];
     for (const layer of layers.reverse()) back = over(layer, back);
     const style = getComputedStyle(element);
-    const front = over(rgb(style.color), back);
+    const dimmed = Number(style.filter.match(/^brightness\(([\d.]+)\)$/)?.[1] ?? 1);
+    const front = over(rgb(style.color), back).map((value) => value * dimmed);
     const [a, b] = [luminance(front), luminance(back)].sort((x, y) => y - x);
     const ratio = (a + 0.05) / (b + 0.05);
     const large = parseFloat(style.fontSize) >= 18.6;

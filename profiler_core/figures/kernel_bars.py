@@ -49,6 +49,7 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
         bargap=_NAME_PX / pitch,
         bargroupgap=0.06,
         height=len(shown) * pitch + _REST_PX,
+        margin={"l": 8},  # half of the axis's 0, which is left out where it has no room
         xaxis={"title": {"text": f"time per step, {unit}"}, "rangemode": "tozero"},
         yaxis={"range": [len(shown) - 0.5, -0.5 - 0.5 * _NAME_PX / pitch], "visible": False},
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},

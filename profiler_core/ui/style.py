@@ -24,7 +24,8 @@ def write_style_sheet() -> None:
     st.html(
         f"""<style>
 :root {{ --fs-ink:{p.ink}; --fs-muted:{p.muted}; --fs-line:{p.line}; --fs-accent:{p.accent};
-  --fs-better:{p.better}; --fs-worse:{p.worse}; --fs-raised:{p.raised}; --fs-surface:{p.surface}; }}
+  --fs-better:{p.better}; --fs-worse:{p.worse}; --fs-raised:{p.raised}; --fs-surface:{p.surface};
+  --fs-code-filter:{"none" if is_dark() else "brightness(.75)"}; }}
 {_RULES}</style>"""
     )
 
@@ -89,6 +90,7 @@ _RULES = """
 div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .st-key-fs_map_scroll { overflow-x:auto; }
 .st-key-fs_map_scroll > div { min-width:640px; }
+.fs-findings { max-width:1000px; }
 .fs-finding { display:grid; grid-template-columns:112px minmax(0,1fr) auto; gap:20px;
   padding:12px 0; border-top:1px solid var(--fs-line); font-size:14px; color:var(--fs-ink); }
 .fs-finding:first-child { border-top:0; }
@@ -141,6 +143,12 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-unfused th:nth-child(3) { width:27%; }
 .fs-told td:first-child, .fs-nodes td:first-child { color:var(--fs-ink); }
 .fs-recompiles td:nth-child(2) { min-width:22ch; }
+/* Streamlit has white on the accent, and the dark mode's accent is light. */
+[data-testid=stMultiSelect] [data-tag], [data-testid=stMultiSelect] [data-tag] span,
+[data-testid=stMultiSelect] [data-tag] button,
+[data-testid=stBaseButton-primary]:enabled p { color:var(--fs-surface); }
+[data-testid=stCode] .comment { color:var(--fs-muted) !important; }
+[data-testid=stCode] .token:not(.comment) { filter:var(--fs-code-filter); }
 .fs-code { font-family:'JetBrains Mono',monospace; font-size:12.5px; line-height:1.55; margin:4px 0;
   padding:8px 12px; background:var(--fs-raised); border-radius:6px; overflow-x:auto;
   color:var(--fs-muted); }

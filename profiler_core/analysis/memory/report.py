@@ -184,6 +184,8 @@ def _no_curve(trace: Trace | None, curves: tuple[MemoryCurve, ...]) -> str | Non
             f"{recorded_by(trace)} does not record what torch allocates: add a memory snapshot, "
             "or a trace of torch.profiler with profile_memory=True."
         )
+    if trace.tally.is_cut:
+        return "What is left of the trace has no [memory] events; a whole one may have had some."
     return "The trace has no [memory] events: record it with profile_memory=True to see the curve."
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from profiler_core.analysis.item import Item, kernel_item
 from profiler_core.analysis.ranks.kernel_times import cost_beside
 from profiler_core.analysis.ranks.rank_summary import RankSummary
 
@@ -66,3 +67,14 @@ def slowed_kernels(
         )
         for row in sums.head(_MOST).iter_rows(named=True)
     )
+
+
+def kernel_of_label(label: str, names: Sequence[str]) -> Item | None:
+    """The kernel that a label of name and grid is of; None: none of these names.
+
+    Args:
+        label: as `SlowedKernel` has it.
+        names: of kernels.
+    """
+    name = max((name for name in names if label.startswith(name)), key=len, default="")
+    return kernel_item(name) if name else None

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from profiler_core.analysis.item import Item, kernel_item
 from profiler_core.analysis.ranks.overlap import Moved, Overlap, OverlapRow, Times
+from profiler_core.analysis.ranks.slowed_kernels import kernel_of_label
 from profiler_core.analysis.rows.table import Cell, Table, text_row
 from profiler_core.units import format_bytes, format_count, format_duration
 from profiler_core.units import format_share as share
@@ -52,7 +52,7 @@ def slowed_table(result: Overlap, side: int, kernels: Sequence[str] = ()) -> Tab
     slowed = result.slowed_kernels[side]
     rows = tuple(
         (
-            Cell(kernel.label, is_code=True, item=_named_in(kernel.label, kernels)),
+            Cell(kernel.label, is_code=True, item=kernel_of_label(kernel.label, kernels)),
             *text_row(
                 f"{format_count(kernel.n_beside)} of "
                 f"{format_count(kernel.n_beside + kernel.n_alone)}",
@@ -64,12 +64,6 @@ def slowed_table(result: Overlap, side: int, kernels: Sequence[str] = ()) -> Tab
     )
     heads = ("Kernel", "Calls beside a collective", "A call alone → beside", "Longer, per step")
     return Table(heads, rows, n_left_out=max(0, len(slowed) - _MOST))
-
-
-def _named_in(label: str, kernels: Sequence[str]) -> Item | None:
-    """The kernel whose name a label of name and grid begins with."""
-    name = max((name for name in kernels if label.startswith(name)), key=len, default="")
-    return kernel_item(name) if name else None
 
 
 def _row(row: OverlapRow) -> tuple[Cell, ...]:

@@ -39,15 +39,22 @@ def headline(experiment: Experiment) -> Phrase:
 
 def evidence(experiment: Experiment) -> str:
     """How much was tried, and why it ended."""
-    n, seconds = len(experiment.trials), experiment.seconds
-    captures = len(experiment.batches)
+    n, captures = len(experiment.trials), len(experiment.batches)
+    budget = _span(experiment.budget_s)
     tried = (
         f"{n} setting{'s' if n != 1 else ''} in {captures} capture{'s' if captures != 1 else ''}, "
-        f"{format_duration(seconds * 1e9)} of {format_duration(experiment.budget_s * 1e9)}."
+        f"{_span(experiment.seconds)} of {budget}."
+        if n
+        else f"The budget is {budget}."
     )
     wrong = sum(trial.numerics == "wrong" for trial in experiment.trials)
     gave = f"{wrong} gave wrong answers and could not win." if wrong else ""
     return " ".join(filter(None, (tried, gave, _ENDS[experiment.ended_by])))
+
+
+def _span(seconds: float) -> str:
+    """A time that people wait, in minutes from two on: "20 min", "45 s"."""
+    return f"{seconds / 60:.3g} min" if seconds >= 120 else format_duration(seconds * 1e9)
 
 
 def responsible(experiment: Experiment) -> tuple[str, ...]:

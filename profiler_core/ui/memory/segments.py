@@ -60,7 +60,9 @@ def _show_parts(segments: Segments) -> None:
     )
     show_table(Table((), rows), "fs-opened", named=True)
     pools = ", ".join(
-        f"{pool.name} {format_bytes(pool.reserved_bytes)} in {format_count(pool.n_segments)}"
+        # Not "default", which torch calls it: a run that was compiled in that mode is called so.
+        f"{pool.name if pool.is_private else 'the common one'} "
+        f"{format_bytes(pool.reserved_bytes)} in {format_count(pool.n_segments)}"
         for pool in segments.pools[:6]
     )
     show_notes(

@@ -29,8 +29,8 @@ def choose_view(*, has_modules: bool) -> str:
 def choose_words() -> str:
     """Draw the search."""
     words = st.text_input(
-        "Search", width=260, max_chars=200, placeholder="ln_1 h.3, LayerNorm, addmm",
-        label_visibility="collapsed", **in_address("find"),
+        "Search modules and operators", width=300, max_chars=200,
+        placeholder="ln_1 h.3, LayerNorm, addmm", **in_address("find"),
     )  # fmt: skip
     return words or ""
 

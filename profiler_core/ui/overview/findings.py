@@ -16,6 +16,7 @@ from profiler_core.ui.links import Query, href_from_start
 from profiler_core.ui.page import section
 
 _SHOWN = 6  # further ones are folded
+_ROW_PX = 1000  # what a sentence needs, its amount before it, and the links and button behind it
 
 
 def show_findings(
@@ -60,7 +61,10 @@ def _show(
         st.html(_html(findings, run, query))
         return
     for finding in findings:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", width=_ROW_PX,
+            key=f"fs_finding_{finding.key}",
+        ):  # fmt: skip
             with st.container(width="stretch"):
                 st.html(_html([finding], run, query))
             try_button("Try it", f"fs_try_{finding.key}", record, source, finding)
