@@ -8,6 +8,7 @@ from profiler_core.ui.experiments.listing import experiment_list
 from profiler_core.ui.experiments.panel import experiment_panel
 from profiler_core.ui.experiments.start import experiment_form
 from profiler_core.ui.page import page
+from profiler_core.ui.runs.trash import show_last_deletion
 
 SPEC = PageSpec(
     title="Experiments",
@@ -24,6 +25,7 @@ with page(SPEC):
     write_capture_style()
     experiment_id = st.query_params.get("experiment")
     # A container even where it stays empty: what refreshes itself must keep its place.
+    show_last_deletion()
     with st.container():
         if experiment_id:
             experiment_panel(experiment_id)

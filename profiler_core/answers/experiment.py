@@ -74,7 +74,7 @@ class ExperimentAnswer(Answer, frozen=True):
     title: str
     device: str
     torch: str
-    state: Annotated[str, means("`running`, `finished`, `cancelled`")]
+    state: Annotated[str, means("`running`, `finished`, `cancelled`, `interrupted`")]
     ended_by: Annotated[
         str, means("`nothing left`, `budget`, `cancelled`, `nothing to compare`, or empty")
     ]

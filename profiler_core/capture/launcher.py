@@ -159,7 +159,8 @@ def _run_versions(
         n = len(sweep_point.values)
         text = f"Point {sweep_point.index + 1} of {n}: {sweep_point.text}"
         progress.say("point", text, None, sweep_point.index + 1, n)
-    runs = runs_of(versions, capture_id, directory, point)
+    experiment = "" if selection is None else selection.experiment
+    runs = runs_of(versions, capture_id, directory, point, experiment)
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
             progress.say("starting", f"Checks the torch of {spec.python or default_python()}")

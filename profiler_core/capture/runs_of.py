@@ -10,7 +10,11 @@ from profiler_core.capture.versions import Version
 
 
 def runs_of(
-    versions: Sequence[Version], capture_id: str, directory: Path, point: tuple[str, Point] | None
+    versions: Sequence[Version],
+    capture_id: str,
+    directory: Path,
+    point: tuple[str, Point] | None,
+    experiment: str = "",
 ) -> list[VariantRun]:
     """Their run directories, with what is known of them; the first is the baseline of all.
 
@@ -19,6 +23,7 @@ def runs_of(
         capture_id: of the capture.
         directory: its folder.
         point: the sweep that it belongs to, by its id, and the place in it.
+        experiment: the id of the one that it is a trial of; empty: of none.
     """
     runs: list[VariantRun] = []
     for version in versions:
@@ -26,6 +31,8 @@ def runs_of(
         spec_fields = {
             k: value for k, value in spec.to_dict().items() if k not in ("variants", "sweep")
         }
+        if experiment:
+            spec_fields["experiment"] = experiment
         if version.label:
             spec_fields.update(version=version.label, is_against=version.is_against)
         for number, variant in enumerate(spec.variants):

@@ -37,10 +37,12 @@ class Selection:
     """Which variants stop being timed, and where compiled code outlives the capture.
 
     caches: holds a folder for each variant; a variant that is captured again compiles warm.
+    experiment: the id of the search that the runs are of; empty: of none.
     """
 
     caches: Path
     judge: Judge
+    experiment: str = ""
 
     def leave_out(self, runs: Sequence[TimedRun], n_turns: int) -> list[TimedRun]:
         """End those that the judge stops; they keep their rounds and have no further pass."""

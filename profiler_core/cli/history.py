@@ -33,6 +33,8 @@ from profiler_core.export.whole_file import written_aside
 from profiler_core.model.history import RecordedRun
 from profiler_core.settings import settings
 from profiler_core.store import history
+from profiler_core.store.deletion import delete_experiment
+from profiler_core.store.experiments import is_experiment_id
 from profiler_core.units import format_bytes
 
 # The answer, what the terminal shows, and the exit status where it is not 0.
@@ -101,7 +103,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     baseline.add_argument("--remove", action="store_true", help="forget NAME; the run stays")
 
     deleted = action("delete", _delete, "move runs with their numbers and files into the trash")
-    deleted.add_argument("run", nargs="+", metavar="RUN_ID")
+    deleted.add_argument(
+        "run", nargs="+", metavar="RUN_ID", help="or the id of an experiment, whose captures stay"
+    )
 
     trash = action("trash", _trash, "what was deleted, and can be put back")
     trash.add_argument("--empty", action="store_true", help="delete it for good")
@@ -207,10 +211,14 @@ def _baseline(arguments: argparse.Namespace) -> tuple[Answer, str]:
 
 
 def _delete(arguments: argparse.Namespace) -> tuple[Answer, str]:
+    back = "RUN_ID"
     for run_id in arguments.run:
-        history.delete_run(run_id)
+        if is_experiment_id(run_id):
+            back = delete_experiment(run_id)
+        else:
+            history.delete_run(run_id)
     days = settings().keep_trash_days
-    text = f"Deleted {', '.join(arguments.run)}. For {days} days: runs restore RUN_ID."
+    text = f"Deleted {', '.join(arguments.run)}. For {days} days: runs restore {back}."
     return DeletedAnswer(tuple(arguments.run)), text
 
 

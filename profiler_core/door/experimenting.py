@@ -71,7 +71,7 @@ def resume_experiment(asker: Asker | None, experiment_id: str) -> None:
     if owner not in (None, owner_for(asker)) and "delete" not in asker.deeds:
         raise Refused("This experiment is somebody else's.", remedy="Start one of your own.")
     job = job_of(experiment_id)
-    if job is not None and job.is_live:
+    if (job is not None and job.is_live) or experiment.state == "running":
         raise BadInput(f"{experiment.title} is on its way.", remedy="Wait for its end.")
     if settings().runner_user is not None:  # it could neither read the folder nor write it
         raise BadInput(
@@ -106,6 +106,7 @@ def _submit(asker: Asker, experiment: Experiment) -> None:
     out, owner = home.runs_directory(), owner_for(asker)
     # Anew when it is resumed: the list may have changed, and whose code wrote the file is unknown.
     spec = with_listed_interpreters(spec_of(experiment), asker)
+    check_workload(spec)
     experiment = msgspec.structs.replace(experiment, words=tuple(words_of(spec)))
     title = f"Try settings of {experiment.title}"[:LONGEST_TITLE]
     write_down(asker, "try", title, device=spec.device, python=spec.python)

@@ -23,20 +23,21 @@ DEFAULT_BUDGET = "20m"
 OWN_OPTIONS = ("variants", "against", "sweep")
 _UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _LEAST_S = 10.0
+_MOST_S = 30 * 24 * 3600.0
 
 
 def budget_seconds(text: str) -> float:
     """Read `20m`, `90s` or `1h30m`.
 
     Raises:
-        BadInput: it cannot be read, or is under 10 s.
+        BadInput: it cannot be read, is under 10 s, or over 30 days.
     """
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*([hms])", text.strip().lower())
     is_whole = "".join(n + unit for n, unit in parts) == re.sub(r"\s", "", text.lower())
     seconds = sum(float(n) * _UNITS_S[unit] for n, unit in parts)
-    if not parts or not is_whole or seconds < _LEAST_S:
+    if not parts or not is_whole or not _LEAST_S <= seconds <= _MOST_S:
         raise BadInput(
-            f"The budget '{text}' is no time of {_LEAST_S:.0f} s or more.",
+            f"The budget '{text[:40]}' is no time from {_LEAST_S:.0f} s to 30 days.",
             remedy="Write it like 20m, 90s or 1h30m.",
         )
     return seconds

@@ -31,7 +31,13 @@ from profiler_core.experiments.measured import Held, held, measurement_of, seen,
 from profiler_core.experiments.predicted import gains
 from profiler_core.model.experiment import Batch, Experiment, Setting, Trial
 from profiler_core.owner_file import owner_of, write_owner
-from profiler_core.store.experiments import caches_of, folder_of, forget_caches, write_experiment
+from profiler_core.store.experiments import (
+    caches_of,
+    folder_of,
+    forget_caches,
+    held_by_one,
+    write_experiment,
+)
 
 Capture = Callable[..., FinishedCapture]
 _change = msgspec.structs.replace
@@ -68,10 +74,15 @@ class Runner:
         """Go on until nothing is left to try, the budget is spent, or it is cancelled.
 
         Raises:
-            BadInput: the workload has no such function, or words of the spec make no sense.
+            BadInput: the workload has no such function, words of the spec make no sense, or another
+                process runs this experiment.
             CaptureFailed: the interpreter cannot capture, or nothing ran at all.
             Cancelled: before the first capture.
         """
+        with held_by_one(self.out, self.experiment.experiment_id):
+            return self._run()
+
+    def _run(self) -> Experiment:
         self._ask()
         self._save(_change(self.experiment, state="running", ended_by=""))
         self._look_again()
@@ -174,7 +185,9 @@ class Runner:
             is_cancelled=lambda: self.is_cancelled() or (not is_first and self.clock() > deadline),
             interpreters=self._interpreters,
             selection=Selection(
-                caches_of(self.out, self.experiment.experiment_id), self._judge(kept)
+                caches_of(self.out, self.experiment.experiment_id),
+                self._judge(kept),
+                self.experiment.experiment_id,
             ),
         )
         self._own(finished)

@@ -78,7 +78,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def starts_again(self) -> bool:
-        """After it was killed: it leaves nothing half done, or goes on where it was."""
+        """After its command was killed: it leaves nothing half done, or goes on where it was."""
         return self.kind != "capture"
 
 

@@ -1,7 +1,8 @@
 """Jobs whose supervisor was killed, and those that ended long ago; any number of servers may look.
 
-What may start again does so from the beginning: an ingest from the received files. A capture is
-marked as interrupted, and what it measured stays.
+What may start again does so from the beginning: an ingest from the received files. A capture and
+an experiment are marked as interrupted, and what they measured stays: nobody may have asked for
+that machine's time any more.
 """
 
 import contextlib

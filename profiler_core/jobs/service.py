@@ -268,6 +268,12 @@ def _directory(job_id: str) -> Path:
     return home.jobs_directory() / job_id
 
 
+_AFTER_INTERRUPTION = {
+    "capture": "Start it again; what was measured is kept with the runs.",
+    "try": "Resume it: what was measured is kept, and is not measured again.",
+}
+
+
 def after_interruption(directory: Path, spec: JobSpec, status: JobStatus) -> JobStatus:
     """What a job is whose supervisor is gone: it waits to be started again, or has ended."""
     change = msgspec.structs.replace
@@ -276,16 +282,18 @@ def after_interruption(directory: Path, spec: JobSpec, status: JobStatus) -> Job
         return change(status, state="queued", waiting_for=text, n_ahead=0)
     if (directory / files.CANCEL).exists():
         return change(status, state="cancelled", ended_at=time.time())
-    if spec.starts_again and status.n_starts < files.MOST_STARTS:
+    # What measures is not begun by whoever happens to start a dashboard of this home next.
+    is_ours = spec.starts_again and spec.kind not in files.MEASURING
+    if is_ours and status.n_starts < files.MOST_STARTS:
         text = "Was interrupted, and starts again."
         return change(status, state="queued", waiting_for=text, n_ahead=0)
     return change(
         status,
         state="interrupted",
         error=_why_interrupted(directory),
-        remedy="Start it again; what was measured is kept with the runs."
-        if spec.kind in files.MEASURING
-        else "Try it once more; it may need more memory than there is.",
+        remedy=_AFTER_INTERRUPTION.get(
+            spec.kind, "Try it once more; it may need more memory than there is."
+        ),
         ended_at=files.heartbeat_at(directory) or status.started_at,
     )
 

@@ -11,7 +11,8 @@ import msgspec
 Setting = tuple[tuple[str, str], ...]  # (lever, word), in the order of the variant's words
 Phase = Literal["start", "known settings", "one lever", "combination", "without one lever"]
 TrialStatus = Literal["measured", "stopped early", "failed"]
-State = Literal["running", "finished", "cancelled"]
+# "interrupted" stands in no file: it is "running" where no process runs it any more.
+State = Literal["running", "finished", "cancelled", "interrupted"]
 EndedBy = Literal["nothing left", "budget", "cancelled", "nothing to compare", ""]
 
 

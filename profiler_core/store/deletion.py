@@ -1,6 +1,8 @@
 """Deleting what this user captured or uploaded; samples and opened paths are never touched."""
 
 from profiler_core.errors import BadInput
+from profiler_core.home import runs_directory
+from profiler_core.store.experiments import folder_of, read_experiment
 from profiler_core.store.library import Comparable
 
 _DELETABLE = ("capture", "upload")
@@ -33,3 +35,25 @@ def delete(group: Comparable, *, person: str | None = None) -> str:
         )
     keys = [entry.key for entry in group.entries]
     return history.delete_at(keys, group.key, group.title, person=person)
+
+
+def delete_experiment(experiment_id: str, *, person: str | None = None) -> str:
+    """Move an experiment into the trash; returns the deletion's id.
+
+    Its captures stay: they are runs like any other.
+
+    Args:
+        experiment_id: which; it may come from a URL.
+        person: who does it; by default the user of the system.
+
+    Raises:
+        BadInput: there is none, it runs, or the disk refuses.
+    """
+    from profiler_core.store import history  # late: it brings the database along
+
+    out = runs_directory()
+    experiment = read_experiment(out, experiment_id)
+    if experiment.state == "running":
+        raise BadInput(f"{experiment.title} runs.", remedy="Cancel it first.")
+    title = f"Experiment on {experiment.title}"
+    return history.delete_at([], f"run/{folder_of(out, experiment_id).name}", title, person=person)

@@ -3,12 +3,14 @@
 The captures lie beside it, as any other. The underscore keeps it out of the lists of runs.
 """
 
+import fcntl
 import os
 import re
 import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -17,7 +19,9 @@ from profiler_core.errors import BadInput
 from profiler_core.model.experiment import Experiment
 
 FILE = "experiment.json"
+_LOCK = "running.lock"  # held by the process that runs it; the kernel drops it with its holder
 _CACHES = "caches"
+NOT_KEPT = (_CACHES, _LOCK)  # of its folder, what only this machine needs
 _ID = re.compile(r"\d{8}-\d{6}-try-[a-z0-9-]{1,60}")
 
 
@@ -26,6 +30,11 @@ def new_experiment_id(title: str) -> str:
     name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40] or "workload"
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     return f"{stamp}-try-{name}-{secrets.token_hex(2)}"
+
+
+def is_experiment_id(text: str) -> bool:
+    """Is it written like the id of an experiment?"""
+    return _ID.fullmatch(text) is not None
 
 
 def folder_of(out: Path, experiment_id: str) -> Path:
@@ -38,7 +47,7 @@ def folder_of(out: Path, experiment_id: str) -> Path:
     Raises:
         BadInput: that is no id.
     """
-    if not _ID.fullmatch(experiment_id):
+    if not is_experiment_id(experiment_id):
         raise BadInput(
             f"{experiment_id[:60]!r} is not an experiment.", remedy="Choose one from the list."
         )
@@ -46,14 +55,14 @@ def folder_of(out: Path, experiment_id: str) -> Path:
 
 
 def read_experiment(out: Path, experiment_id: str) -> Experiment:
-    """As it is now.
+    """As it is now; "interrupted" where its file says that it runs, and no process runs it.
 
     Raises:
         BadInput: there is none, or its file cannot be read.
     """
     path = folder_of(out, experiment_id) / FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Experiment)
+        experiment = msgspec.json.decode(path.read_bytes(), type=Experiment)
     except OSError as error:
         raise BadInput(
             f"There is no experiment {experiment_id}.", remedy="Choose one from the list."
@@ -62,6 +71,40 @@ def read_experiment(out: Path, experiment_id: str) -> Experiment:
         raise BadInput(
             f"{path} cannot be read: {error}.", remedy="Start the experiment anew."
         ) from error
+    if experiment.state == "running" and not _is_held(path.with_name(_LOCK)):
+        return msgspec.structs.replace(experiment, state="interrupted")
+    return experiment
+
+
+@contextmanager
+def held_by_one(out: Path, experiment_id: str) -> Iterator[None]:
+    """Be the one process that runs an experiment.
+
+    Raises:
+        BadInput: another one does.
+    """
+    folder = folder_of(out, experiment_id)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadInput(
+                f"Another process runs the experiment {experiment_id}.",
+                remedy="Wait for its end, or cancel it there.",
+            ) from None
+        yield
+
+
+def _is_held(lock: Path) -> bool:
+    try:
+        with lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 def write_experiment(out: Path, experiment: Experiment) -> None:

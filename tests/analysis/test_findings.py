@@ -497,6 +497,13 @@ def test_every_hint_of_a_break_is_told_but_to_report_it():
     assert wrapped == "Compile the module before wrapping it in DistributedDataParallel."
 
 
+def test_a_break_that_costs_nothing_is_worth_knowing_and_nothing_to_do():
+    costly = keys(facts(*BREAKY))["graph_breaks"]
+    assert (costly.weight, costly.prediction.expected_ns > 0) == ("by time", True)
+    free = keys(facts("ddp/default", "ddp/eager"))["graph_breaks"]
+    assert (free.weight, free.prediction.expected_ns) == ("note", 0.0)
+
+
 def test_layouts_by_cudnns_general_kernel_count_too():
     one = facts("resnet50/eager")
     before = keys(one)["layout_copies"]

@@ -23,6 +23,7 @@ class Machine:
         self.world, self.seconds = world, seconds
         self.now = 0.0
         self.captured = []  # labels of the variants of each capture
+        self.marks = []  # the experiment that each capture is said to be of
         self.cancelled_in = None  # the number of the capture that is cancelled, from 1
         monkeypatch.setattr(running, "probe", lambda *_, **__: Interpreter("python", FACTS))
         monkeypatch.setattr(running, "ask_first", lambda *_: {})
@@ -45,6 +46,7 @@ class Machine:
                 FinishedRun(variant.label, folder, record["status"], record["error"], record)
             )
         assert not selection.judge({}, 1)
+        self.marks.append(selection.experiment)
         self.captured.append([variant.label for variant in spec.variants])
         if self.is_cancelled():
             runs = [replace(run, status="cancelled", error="cancelled") for run in runs]

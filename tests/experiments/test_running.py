@@ -11,7 +11,12 @@ from profiler_core.capture.spec import CaptureSpec
 from profiler_core.errors import BadInput
 from profiler_core.experiments.pasted import pasted
 from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of
-from profiler_core.store.experiments import caches_of, experiments, read_experiment
+from profiler_core.store.experiments import (
+    caches_of,
+    experiments,
+    held_by_one,
+    read_experiment,
+)
 from tests.analysis.experiment.worlds import World
 from tests.experiments.made_up import Machine, runner
 
@@ -113,7 +118,7 @@ def test_budgets(text, seconds):
     assert budget_seconds(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "20", "5s", "tomorrow", "-3m", "3m!"])
+@pytest.mark.parametrize("text", ["", "20", "5s", "tomorrow", "-3m", "3m!", f"{'9' * 400}h"])
 def test_what_is_no_budget_is_refused(text):
     with pytest.raises(BadInput, match="is no time"):
         budget_seconds(text)
@@ -146,3 +151,19 @@ def test_the_setting_that_it_starts_from_is_measured_whole_however_slow(machine,
     runner(machine, experiment, tmp_path, spec_of(experiment)).run()
     assert judged[0] == frozenset()
     assert judged[1]
+
+
+def test_two_processes_do_not_run_one_experiment(machine, tmp_path):
+    experiment = asked()
+    with (
+        held_by_one(tmp_path, experiment.experiment_id),
+        pytest.raises(BadInput, match="Another process runs"),
+    ):
+        runner(machine, experiment, tmp_path, spec_of(experiment)).run()
+    assert machine.captured == []
+
+
+def test_its_captures_say_which_experiment_they_are_of(machine, tmp_path):
+    experiment = asked()
+    runner(machine, experiment, tmp_path, spec_of(experiment)).run()
+    assert set(machine.marks) == {experiment.experiment_id}

@@ -1,6 +1,7 @@
 """The page *Experiments* on made-up captures: what is known, what to take, what to do about it."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import msgspec
@@ -8,13 +9,14 @@ import pytest
 
 from profiler_core import home
 from profiler_core.capture.spec import CaptureSpec
+from profiler_core.cli.main import main
 from profiler_core.door import experimenting
 from profiler_core.door.asker import Asker, Refused
 from profiler_core.errors import BadInput
 from profiler_core.experiments.request import new_experiment, spec_of
 from profiler_core.model.experiment import Gain
 from profiler_core.owner_file import owner_of, write_owner
-from profiler_core.store.experiments import folder_of, write_experiment
+from profiler_core.store.experiments import FILE, folder_of, held_by_one, write_experiment
 from profiler_core.ui.experiments import panel
 from tests.analysis.experiment.worlds import World
 from tests.apps import opened, text_of
@@ -139,3 +141,48 @@ def test_an_experiment_stays_whose_it_is_when_an_admin_goes_on_with_it(experimen
     admin = Asker("root", ("look", "capture", "delete"), is_own_machine=True, signed_in=True)
     experimenting.resume_experiment(admin, experiment.experiment_id)
     assert owner_of(folder) == "ada"
+
+
+def test_one_whose_process_is_gone_is_said_to_be_interrupted_and_can_be_resumed(experiment):
+    """It stood there as running for ever, after a kill in its shell."""
+    cut = msgspec.structs.replace(experiment, state="running", ended_by="")
+    write_experiment(home.runs_directory(), cut)
+    app = opened("experiments", experiment=experiment.experiment_id)
+    assert "interrupted" in text_of(app)
+    assert "Resume" in [button.label for button in app.button]
+    with held_by_one(home.runs_directory(), experiment.experiment_id):
+        app = opened("experiments", experiment=experiment.experiment_id)
+        assert {"Resume", "Delete"}.isdisjoint(button.label for button in app.button)
+        with pytest.raises(BadInput, match="on its way"):
+            experimenting.resume_experiment(ME, experiment.experiment_id)
+
+
+def test_a_resumed_one_names_a_workload_and_no_option(experiment, monkeypatch):
+    monkeypatch.setattr(experimenting.jobs, "submit", lambda *_, **__: "j1")
+    words = ("--out=/tmp/elsewhere", *experiment.words[1:])
+    cut = msgspec.structs.replace(experiment, state="cancelled", words=words)
+    write_experiment(home.runs_directory(), cut)
+    with pytest.raises((Refused, BadInput)):
+        experimenting.resume_experiment(ME, experiment.experiment_id)
+    monkeypatch.setattr(
+        experimenting, "spec_of", lambda _: replace(spec_of(experiment), workload="--json")
+    )
+    with pytest.raises(Refused, match="is not a model name"):
+        experimenting.resume_experiment(ME, experiment.experiment_id)
+
+
+def test_a_deleted_one_can_be_put_back_and_its_captures_stay(experiment, capsys):
+    folder = folder_of(home.runs_directory(), experiment.experiment_id)
+    captures = sorted(path for path in folder.parent.iterdir() if path.name[0].isdigit())
+    app = opened("experiments", experiment=experiment.experiment_id)
+    button = next(b for b in app.button if b.key == f"fs_try_delete_{experiment.experiment_id}")
+    app = button.click().run()
+    assert not folder.exists()
+    assert sorted(path for path in folder.parent.iterdir() if path.name[0].isdigit()) == captures
+    next(button for button in app.button if button.label == "Undo").click().run()
+    assert (folder / FILE).exists()
+    assert main(["runs", "delete", experiment.experiment_id]) == 0
+    assert not folder.exists()
+    word = capsys.readouterr().out.strip().removesuffix(".").split()[-1]
+    assert main(["runs", "restore", word]) == 0
+    assert (folder / FILE).exists()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from profiler_core.analysis.experiment.choice import same
 from profiler_core.model.experiment import Batch, Experiment, Ratio, Setting, Trial
 
 _AS_FAST = 0.995  # of the speed of a setting with one lever more
@@ -54,16 +55,32 @@ def leader_after(start: Setting, batches: Iterable[Batch]) -> Leader:
 
 
 def leader_of(experiment: Experiment) -> Leader:
-    """Which setting leads now, and whether the baseline is as fast without torch.compile."""
+    """Which setting leads now, and whether the baseline is as fast without torch.compile.
+
+    Where the one that leads is not faster than the baseline beyond the noise, the fastest of those
+    that are does: it was not told from the leader, but it was from the baseline.
+    """
     leader = leader_after(experiment.start, experiment.batches)
     speedup = leader.trial.speedup if leader.trial is not None else None
-    is_no_faster = speedup is not None and not speedup.is_faster
-    return Leader(leader.setting, leader.trial, leader.batch, leader.trial is None or is_no_faster)
+    if leader.trial is not None and (speedup is None or speedup.is_faster):
+        return leader
+    faster = [
+        Leader(trial.setting, trial, batch)
+        for batch in experiment.batches
+        for trial in batch.trials
+        if trial.may_win
+        and trial.speedup is not None
+        and trial.speedup.is_faster
+        and same(trial.setting) != same(leader.setting)
+    ]
+    if faster:
+        return max(faster, key=lambda each: _speedup(each.trial))
+    return Leader(leader.setting, leader.trial, leader.batch, is_baseline=True)
 
 
 def _is_as_fast(ratio: Ratio) -> bool:
     return ratio.ratio >= _AS_FAST and ratio.low <= 1 <= ratio.high
 
 
-def _speedup(trial: Trial) -> float:
-    return trial.speedup.ratio if trial.speedup is not None else 0.0
+def _speedup(trial: Trial | None) -> float:
+    return trial.speedup.ratio if trial is not None and trial.speedup is not None else 0.0

@@ -51,9 +51,10 @@ class WhatIf:
         scene = self.scene
         if scene is None:
             return None
-        least, expected, most = sorted(
-            scene.step_ns * (1 - self._left(scene, changes, case)) for case in range(3)
-        )
+        cases = [scene.step_ns * (1 - self._left(scene, changes, case)) for case in range(3)]
+        # What is expected is the middle case, as it orders findings, even where the replay of
+        # another case saves less than the "least" or more than the "most".
+        least, expected, most = min(cases), cases[1], max(cases)
         if max(-least, most) < 1:  # ns: rounding
             return Prediction(0.0, 0.0, 0.0, "simulated", self.clock)
         spread = scene.step_ns * (HOST_SPREAD if self.is_host_bound else DEVICE_SPREAD)

@@ -142,6 +142,8 @@ class _Making:
 
     def _is_loose(self, unit: Unit) -> bool:
         root, *inside = _path(unit.folder).split("/")
+        if unit.stands_alone:
+            return False
         return unit.run is None and root in RUN_ROOTS and TRASH not in inside
 
     def _read(self, unit: Unit) -> _Taken | None:

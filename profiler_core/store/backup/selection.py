@@ -10,6 +10,8 @@ from pathlib import Path
 
 from profiler_core import run_directory as names
 from profiler_core.home import home_directory
+from profiler_core.store.experiments import FILE as EXPERIMENT
+from profiler_core.store.experiments import NOT_KEPT
 from profiler_core.store.history.packing import kept_files
 from profiler_core.store.history.waiting_deeds import files_of_waiting_deeds
 from profiler_core.store.owners import TRASH
@@ -34,6 +36,7 @@ class Unit:
     folder: Path
     files: tuple[Path, ...]
     run: Path | None = None  # the run directory that they are
+    stands_alone: bool = False  # an experiment: wanted without any run beside it
 
     @property
     def is_being_made(self) -> bool:
@@ -76,9 +79,11 @@ def _of_capture(capture: Path) -> Iterator[Unit]:
         inner = [folder for folder in runs if folder != run and folder.is_relative_to(run)]
         own = tuple(path for path in files if path.is_relative_to(run) and not _below(path, inner))
         yield Unit(run, own, run)
-    loose = tuple(path for path in files if not _below(path, runs))
-    if loose and runs:  # without any run it is being made, or deleted
-        yield Unit(capture, loose)
+    is_experiment = (capture / EXPERIMENT).is_file()
+    apart = [capture / name for name in NOT_KEPT] if is_experiment else []
+    loose = tuple(path for path in files if not _below(path, [*runs, *apart]))
+    if loose and (runs or is_experiment):  # without any run it is being made, or deleted
+        yield Unit(capture, loose, stands_alone=is_experiment)
 
 
 def _below(path: Path, folders: list[Path]) -> bool:

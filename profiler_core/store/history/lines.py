@@ -11,14 +11,18 @@ from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.rows import run_of
 from profiler_core.store.history.tables import runs as table
 
-LINES_VERSION = 1  # counted up when `question_of` or `variant_of` changes its answers
+LINES_VERSION = 2  # counted up when `lines_of` changes its answers
 _AT_ONCE = 500
 
 
 def lines_of(run: RecordedRun) -> Mapping[str, object]:
-    """The columns of a run; runs without a workload are on no line."""
+    """The columns of a run; runs without a workload, and trials of an experiment, are on no line.
+
+    Each trial runs under another setting, chosen to be tried once: none is news of the workload.
+    """
+    is_drawn = run.workload and not run.spec.get("experiment")
     return {
-        "question": digest(question_of(run)) if run.workload else "",
+        "question": digest(question_of(run)) if is_drawn else "",
         "line": digest(variant_of(run)),
         "lines_version": LINES_VERSION,
     }

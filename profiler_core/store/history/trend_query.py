@@ -103,7 +103,7 @@ def charts(run_filter: RunFilter, metric: str) -> Charts:
         select(
             _count(~is_finished),
             _count(and_(is_finished, number.is_(None))),
-            _count(and_(is_finished, number.is_not(None), table.c.question == "")),
+            _count(and_(is_finished, number.is_not(None), table.c.workload == "")),
         ).where(NOT_DELETED),
         run_filter,
     )

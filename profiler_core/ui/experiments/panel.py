@@ -16,7 +16,9 @@ from profiler_core.experiments.pasted import pasted
 from profiler_core.figures.experiment import cost_figure, timed_trials
 from profiler_core.jobs.service import Job
 from profiler_core.model.experiment import Experiment
-from profiler_core.store.experiments import read_experiment
+from profiler_core.owner_file import owner_of
+from profiler_core.store.deletion import delete_experiment
+from profiler_core.store.experiments import folder_of, read_experiment
 from profiler_core.ui.capture.progress import elapsed, state_chip
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.headline import show_claim
@@ -24,8 +26,10 @@ from profiler_core.ui.jobs.stop import cancel_button
 from profiler_core.ui.jobs.told import show_problem
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
+from profiler_core.ui.runs.trash import days_in_trash, offer_undo, report
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import fragment
+from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import show_table
 from profiler_core.units import format_duration
@@ -113,11 +117,20 @@ def _state(key: str, state: str, job: Job | None) -> None:
         st.html(f"<div class=fs-job-head>{chip}{took}</div>", width="stretch")
         if is_live and job is not None:
             cancel_button(job)
-        elif state != "finished":
+        elif state not in ("finished", "running"):
             st.button(
                 "Resume", key=f"fs_try_resume_{key}", on_click=_resume, args=(key,),
                 disabled=not may,
             )  # fmt: skip
+        if not is_live and state != "running" and _may_delete(key):
+            with st.container(width="content"), st.popover("Delete", type="tertiary"):
+                st.html(
+                    "<p class=fs-note>It can be put back for "
+                    f"{days_in_trash()}. Its captures stay, as runs.</p>"
+                )
+                st.button("Delete", key=f"fs_try_delete_{key}", on_click=_delete, args=(key,))
+    if state == "running" and job is None:
+        st.html("<p class=fs-note>A shell of this machine runs it.</p>")
     if job is None:
         return
     if job.is_live:
@@ -126,6 +139,26 @@ def _state(key: str, state: str, job: Job | None) -> None:
         st.html(f"<p class=fs-note>{escape(text or 'Starting the processes.')}</p>")
     elif job.error:
         show_problem(job, error="", remedy="Resume it.")
+
+
+def _may_delete(experiment_id: str) -> bool:
+    who = visitor()
+    if who is None:
+        return False
+    owner = owner_of(folder_of(home.runs_directory(), experiment_id))
+    return who.may("delete") or (who.may("upload") and who.is_person(owner))
+
+
+def _delete(experiment_id: str) -> None:
+    who = visitor()
+    if who is None or not _may_delete(experiment_id):  # the role may have changed meanwhile
+        return
+    try:
+        title = read_experiment(home.runs_directory(), experiment_id).title
+        offer_undo(delete_experiment(experiment_id, person=who.person), title)
+        del st.query_params["experiment"]
+    except FusionscopeError as error:
+        report(f"{error.problem} {error.remedy}")
 
 
 def _resume(experiment_id: str) -> None:

@@ -10,7 +10,7 @@ from profiler_core.analysis.experiment.effects import effects, effects_on, worst
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.experiment.search import PER_CAPTURE, End, Plan, next_plan
 from profiler_core.experiments.request import with_budget
-from profiler_core.model.experiment import Gain
+from profiler_core.model.experiment import Batch, Gain, Ratio, Trial
 from tests.analysis.experiment.worlds import World, asked, choices_of, searched
 
 CHOICES = choices_of(
@@ -164,3 +164,29 @@ def test_words_that_do_not_go_together_are_not_captured():
 def test_nothing_is_faster_than_eager():
     ended, _ = searched(World({}, start_ns=3_000_000.0), CHOICES, asked())
     assert leader_of(ended).is_baseline
+
+
+def test_a_trial_that_beats_eager_leads_where_the_leader_does_not():
+    """It was not told from the leader, which was not told from eager: nothing seemed to pay off."""
+    like_eager = Ratio(ratio=1.005, low=0.99, high=1.02)
+    faster = Ratio(ratio=1.02, low=1.005, high=1.035)
+    start = Trial(
+        setting=(), variant="default", status="measured", step_ns=99.5, speedup=like_eager,
+    )  # fmt: skip
+    other = Trial(
+        setting=(("freezing", "freezing=true"),), variant="default+freezing=true",
+        status="measured", step_ns=98.0, speedup=faster, against=like_eager,
+    )  # fmt: skip
+    batches = (
+        Batch(phase="start", capture_id="a", seconds=1.0, trials=(start,), baseline_ns=100.0),
+        Batch(
+            phase="one lever", capture_id="b", seconds=1.0, trials=(other,), reference=(),
+            reference_trial=start, baseline_ns=100.0,
+        ),
+    )  # fmt: skip
+    experiment = asked(batches=batches)
+    leader = leader_of(experiment)
+    assert (leader.setting, leader.is_baseline) == (other.setting, False)
+    assert leader.batch is batches[1]
+    alone = leader_of(msgspec.structs.replace(experiment, batches=batches[:1]))
+    assert alone.is_baseline

@@ -57,6 +57,15 @@ def test_lighter_work_of_the_host_saves_nothing_where_the_device_is_the_limit():
     assert saved.expected_ns == 0.0
 
 
+def test_what_is_expected_is_the_middle_case_and_no_median_of_three():
+    """A finding showed the median of three replays, and was ordered by the middle one."""
+    engine = WhatIf(device_bound(), 1000.0 * US)
+    crossed = Change("tf32", ("gemm",), (0.4, 0.2, 0.6))
+    saved = engine.saved(crossed)
+    assert saved.expected_ns == engine.expected_ns(crossed) == pytest.approx(120 * US, rel=0.02)
+    assert saved.low_ns <= saved.expected_ns < 230 * US < saved.high_ns
+
+
 def test_two_changes_of_one_kernel_do_not_add_up():
     engine = WhatIf(device_bound(), 1000.0 * US)
     other = Change("half_precision", ("gemm",), (0.8, 0.8, 0.8))

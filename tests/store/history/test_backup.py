@@ -124,6 +124,22 @@ def test_a_second_backup_adds_only_what_is_new(home, tmp_path):
 
 
 @ON_SQLITE
+def test_experiments_come_along_without_what_they_compiled(home, tmp_path, move_to):
+    a_library(home)
+    folder = home / "runs" / "_20261123-101500-try-made-up-1a2b"
+    (folder / "caches" / "default").mkdir(parents=True)
+    (folder / "caches" / "default" / "kernel.so").write_bytes(b"made again")
+    (folder / "running.lock").touch()
+    (folder / "experiment.json").write_text("{}")
+    (folder / "owner").write_text("ada")
+    assert main(["backup", str(tmp_path / "kept")]) == 0
+    new = move_to("sqlite")
+    assert main(["restore", str(tmp_path / "kept"), "--home", str(new)]) == 0
+    there = new / "runs" / folder.name
+    assert {path.name for path in there.iterdir()} == {"experiment.json", "owner"}
+
+
+@ON_SQLITE
 def test_a_run_that_is_captured_is_left_out_and_one_that_ended_is_whole(home, tmp_path):
     a_library(home)
     running = redated_copy(home, "c7", status="running")

@@ -11,6 +11,7 @@ from profiler_core.store import history
 from profiler_core.store.history import database
 from profiler_core.store.history.lines import lines_of
 from profiler_core.store.history.recording import METRICS_VERSION
+from profiler_core.store.history.regressions import notice_regression
 from profiler_core.store.history.rows import row_of
 from profiler_core.store.history.tables import runs as table
 from tests.analysis.test_trend import recorded
@@ -51,6 +52,17 @@ def test_charts_with_a_line_come_first_and_what_is_in_none_is_counted(home):
     assert (charts.n_unfinished, charts.n_without_number, charts.n_without_workload) == (1, 1, 1)
     since = history.RunFilter(since="2026-01-01T02:00:00Z")
     assert [question.n_runs for question in history.charts(since, STEP).questions] == [1]
+
+
+def test_trials_of_an_experiment_are_on_no_line(home):
+    trial = run_at(3, 200.0, workload="a", experiment="20261123-101500-try-a-1a2b")
+    put(run_at(0, workload="a"), run_at(1, workload="a"), trial)
+    charts = history.charts(ALL, STEP)
+    assert [question.n_runs for question in charts.questions] == [2]
+    assert charts.n_without_workload == 0
+    with history.writing() as connection:
+        notice_regression(connection, trial)
+    assert history.newest_regressions() == ()
 
 
 def test_all_of_a_short_line_is_drawn(home):
