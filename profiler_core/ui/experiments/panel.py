@@ -49,6 +49,8 @@ def experiment_panel(experiment_id: str) -> None:
     is_live = job is not None and job.is_live
 
     def follow() -> None:
+        if st.query_params.get("experiment") != experiment_id:
+            st.rerun()  # it was just deleted: the page goes on without it
         now = job_of(experiment_id)
         if is_live != (now is not None and now.is_live):
             st.rerun()  # it ended, or was resumed: stops or begins the refreshing
