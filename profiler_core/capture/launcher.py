@@ -159,8 +159,7 @@ def _run_versions(
         n = len(sweep_point.values)
         text = f"Point {sweep_point.index + 1} of {n}: {sweep_point.text}"
         progress.say("point", text, None, sweep_point.index + 1, n)
-    experiment = "" if selection is None else selection.experiment
-    runs = runs_of(versions, capture_id, directory, point, experiment)
+    runs = runs_of(versions, capture_id, directory, point, _experiment_of(selection))
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
             progress.say("starting", f"Checks the torch of {spec.python or default_python()}")
@@ -209,6 +208,10 @@ def _run_versions(
     )
     _say_the_end(finished, progress)
     return finished
+
+
+def _experiment_of(selection: Selection | None) -> str:
+    return "" if selection is None else selection.experiment
 
 
 def _looking(is_cancelled: Callable[[], bool]) -> Callable[[], None]:

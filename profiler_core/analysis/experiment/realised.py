@@ -13,6 +13,9 @@ from profiler_core.model.experiment import Experiment, Gain
 class Realised:
     """One prediction that was tried alone. Times are ns per step saved, below 0 lost."""
 
+    experiment_id: str
+    capture_id: str
+    variant: str
     finding: str
     word: str
     workload: str
@@ -55,6 +58,9 @@ def realised(experiments: Iterable[Experiment]) -> tuple[Realised, ...]:
                     continue
                 rows += [
                     Realised(
+                        experiment.experiment_id,
+                        batch.capture_id,
+                        trial.variant,
                         gain.finding,
                         gain.word,
                         experiment.workload,

@@ -5,6 +5,7 @@
     directory_of(recorded)           -> Path of its run directory, fetched where it must be
     set_baseline("main", run_id), baseline("main") -> RecordedRun, baselines(), remove_baseline
     tag(run_id, "nightly"), untag
+    keep_predictions(experiments), predictions() -> what findings predicted, and what came true
     reconcile()                      -> records what lies here and is not recorded yet
     planned(Rules(...)), delete_files(...): retention
     delete_run(run_id), delete_at(keys, folder), trash_contents(), restore(id), empty(id)
@@ -48,6 +49,7 @@ from profiler_core.store.history.marks import (
 from profiler_core.store.history.moments import person
 from profiler_core.store.history.packing import packed
 from profiler_core.store.history.people import name_of, names_of, remember_person
+from profiler_core.store.history.predictions import keep_predictions, predictions
 from profiler_core.store.history.query import (
     FILTERS,
     RunFilter,
@@ -171,6 +173,7 @@ __all__ = [
     "entries",
     "has_files",
     "in_trash",
+    "keep_predictions",
     "lasting",
     "later_runs",
     "n_runs",
@@ -185,6 +188,7 @@ __all__ = [
     "pending",
     "person",
     "planned",
+    "predictions",
     "reading",
     "receive",
     "reconcile",

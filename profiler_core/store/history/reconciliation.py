@@ -14,9 +14,11 @@ from typing import TypeVar
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.history import RecordedRun
 from profiler_core.store import catalogue
+from profiler_core.store.experiments import experiments
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.history.database import where
+from profiler_core.store.history.predictions import keep_predictions
 from profiler_core.store.history.query import known_artifacts, known_runs
 from profiler_core.store.history.recording import (
     METRICS_VERSION,
@@ -30,6 +32,7 @@ from profiler_core.store.records import read_record
 
 Say = Callable[[str, int, int], None]  # a run's name, how many are done, of how many
 _LEFT_OVER_AFTER_S = 3600.0
+_EXPERIMENTS = 500  # of this machine, the newest, whose predictions are kept
 _Task = TypeVar("_Task", Path, str)  # a run directory, or an artifact's name
 
 
@@ -77,6 +80,8 @@ def waiting() -> tuple[Path, ...]:
 def reconcile(say: Say | None = None) -> Reconciled:
     """Record all that is pending, here and among the artifacts; sweep what crashes left.
 
+    What experiments said of predictions is kept, too.
+
     The kept list of runs is compared with each folder, too.
 
     Raises:
@@ -84,6 +89,7 @@ def reconcile(say: Say | None = None) -> Reconciled:
     """
     _sweep()
     catalogue.refresh(everything=True)
+    keep_predictions(experiments(places.roots()["run"], _EXPERIMENTS))
     recorded: list[str] = []
     problems: list[tuple[str, str]] = []
 

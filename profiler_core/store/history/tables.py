@@ -184,6 +184,28 @@ api_tokens = Table(
     _text("revoked_by"),
 )
 
+# Of experiments, wherever they ran: a prediction whose lever was the only difference, in ns saved
+# per step, and what was measured. Their folders may be deleted; this stays.
+predictions = Table(
+    "predictions",
+    metadata,
+    Column("experiment_id", KEY, primary_key=True),
+    Column("capture_id", KEY, primary_key=True),
+    Column("variant", KEY, primary_key=True),
+    Column("finding", String(100), primary_key=True),
+    Column("word", String(100), primary_key=True),
+    _text("workload"),
+    _text("device"),
+    _text("title"),
+    _text("lever"),
+    Column("gain_ns", Double, nullable=False),
+    Column("low_ns", Double),
+    Column("high_ns", Double),
+    Column("at_most", Boolean, nullable=False),
+    Column("realised_ns", Double, nullable=False),
+    Column("kept_at", MOMENT, nullable=False),
+)
+
 reviews = Table(
     "reviews",
     metadata,

@@ -5,13 +5,14 @@ from collections.abc import Iterable
 import streamlit as st
 
 from profiler_core import home
-from profiler_core.analysis.experiment.realised import by_finding, realised
+from profiler_core.analysis.experiment.realised import Realised, by_finding, realised
 from profiler_core.analysis.rows.table import Table, text_row
 from profiler_core.analysis.wording.experiment import headline
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.dates import minute
-from profiler_core.model.experiment import Experiment
+from profiler_core.store import history
 from profiler_core.store.experiments import experiments
+from profiler_core.store.history import HistoryUnavailable
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.table import show_table
@@ -41,19 +42,29 @@ def experiment_list(current: str | None) -> None:
                 st.query_params["experiment"] = key
                 st.rerun(scope="app")
             st.caption(f"{minute(experiment.created_at)} · {plain(headline(experiment))}")
-    show_realised(experiments(home.runs_directory(), _SUMMED))
+    show_realised(_kept_predictions())
 
 
-def show_realised(listed: Iterable[Experiment]) -> None:
-    """How near the predictions of each kind of finding came, over these experiments."""
-    kinds = by_finding(realised(listed))
+def _kept_predictions() -> tuple[Realised, ...]:
+    """Of the team's experiments, those of this machine included; without a history of those."""
+    here = list(experiments(home.runs_directory(), _SUMMED))
+    try:
+        history.keep_predictions(here)
+        return history.predictions()
+    except HistoryUnavailable:
+        return realised(here)
+
+
+def show_realised(rows: Iterable[Realised]) -> None:
+    """How near the predictions of each kind of finding came."""
+    kinds = by_finding(rows)
     if not kinds:
         return
     section(
         "Predicted against realised",
         "Levers that were tried alone; the error is a fraction of what was predicted.",
     )
-    rows = tuple(
+    lines = tuple(
         text_row(
             kind.finding,
             str(kind.n),
@@ -62,4 +73,4 @@ def show_realised(listed: Iterable[Experiment]) -> None:
         )
         for kind in kinds
     )
-    show_table(Table(("Finding", "Tried", "Median error", "Within its interval"), rows))
+    show_table(Table(("Finding", "Tried", "Median error", "Within its interval"), lines))
