@@ -30,9 +30,9 @@ def keep_predictions(experiments: Iterable[Experiment]) -> int:
     n_rows = Counter(row.experiment_id for row in rows)
     if not n_rows:
         return 0
-    counts = select(table.c.experiment_id, func.count()).group_by(table.c.experiment_id)
+    counts = select(table.c.experiment_id, func.count().label("n")).group_by(table.c.experiment_id)
     with reading() as connection:
-        n_kept = dict(connection.execute(counts).tuples().all())
+        n_kept = {row.experiment_id: row.n for row in connection.execute(counts)}
     new = [row for row in rows if n_kept.get(row.experiment_id, 0) < n_rows[row.experiment_id]]
     if not new:
         return 0
