@@ -10,6 +10,7 @@ from profiler_core.ui.capture.machine import machine, machine_card
 from profiler_core.ui.capture.progress import job_panel
 from profiler_core.ui.capture.start import command_line, start
 from profiler_core.ui.capture.style import write_capture_style
+from profiler_core.ui.capture.where import chosen_host, host_card
 from profiler_core.ui.page import page, section
 from profiler_core.ui.sign_in.asker import asker
 
@@ -37,10 +38,11 @@ with page(SPEC):
         section("New capture")
         python = st.session_state.get("fs_c_python") or None
         # Asking runs the interpreter: not for somebody who may not capture.
-        interpreter = None if refusal else machine(python)
+        host = chosen_host()
+        interpreter = None if refusal or host else machine(python)
         checked = capture_form(interpreter)
         if st.button("Start capture", type="primary", disabled=bool(refusal or not checked.spec)):
-            st.query_params["job"] = start(checked.spec)
+            st.query_params["job"] = start(checked.spec, host)
             st.rerun()
         if refusal:
             st.caption(refusal)
@@ -48,9 +50,12 @@ with page(SPEC):
         # Above what fills itself in late: a row must not move under the hand that clicks it.
         with st.container():
             capture_list(job_id)
-        if not refusal:
+        if not refusal and host:
+            section("That machine")
+            host_card(host)
+        elif not refusal:
             section("This environment" if python else "This machine")
             with st.container():
                 machine_card(python)
         with st.container():
-            command_line(checked.spec)
+            command_line(checked.spec, host)

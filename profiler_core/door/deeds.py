@@ -1,17 +1,21 @@
 """The processes that a person may start; each function checks the right, audits and starts."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from profiler_core import home
-from profiler_core.capture.against import against_of
+from profiler_core.capture.elsewhere.host import called, host_words
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture, why_no_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
-from profiler_core.door.interpreters import check_workload, interpreter_for
+from profiler_core.door.hosts import host_for, with_its_interpreter
+from profiler_core.door.interpreters import (
+    check_workload,
+    interpreter_for,
+    with_listed_interpreters,
+)
 from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.directory import MEASURING
@@ -28,30 +32,43 @@ _ABOUT_RUNS = ("run", "baseline", "candidate")  # of what agents ask, for the au
 _VERBS = {"report": "Report", "export": "Merged trace"}
 
 
-def start_capture(asker: Asker | None, spec: CaptureSpec) -> str:
+def start_capture(asker: Asker | None, spec: CaptureSpec, host_name: str = "") -> str:
     """Submit the capture as a job; returns its id.
 
+    Args:
+        asker: who asks.
+        spec: what is captured.
+        host_name: the machine that it runs on, by its name in the settings or its address; empty:
+            this one.
+
     Raises:
-        Refused: this person may not start one, or not with this interpreter.
+        Refused: this person may not start one, or not with this interpreter or on that machine.
+        BadInput: there is no such machine.
         HistoryUnavailable: the audit cannot be written; nothing starts then.
         CaptureFailed: the supervisor does not start.
     """
     asker = check_may_capture(asker)
     check_workload(spec)
-    spec = with_listed_interpreters(spec, asker)
+    host = host_for(host_name, asker)
+    if host is None:
+        spec = with_listed_interpreters(spec, asker)
+    else:
+        spec = with_its_interpreter(spec, host, asker)
     runner = settings().runner_user
     check_runner(runner)
     title = f"{spec.title} · {', '.join(v.label for v in spec.variants)}"[:LONGEST_TITLE]
     out = home.runs_directory()
-    command = ["capture", *spec.to_argv(), "--out", "{out}", "--progress", "{progress}"]
+    elsewhere = [] if host is None else host_words(host)
+    command = ["capture", *spec.to_argv(), *elsewhere, "--out", "{out}", "--progress", "{progress}"]
     swept = spec.sweep.text if spec.sweep is not None else ""
     python = swept if swept.startswith("python=") else spec.python
-    compared = {"against": spec.against} if spec.against else {}
-    write_down(asker, "capture", title, device=spec.device, python=python, **compared)
+    more = {"against": spec.against} if spec.against else {}
+    more |= {"host": host_name} if host is not None else {}
+    write_down(asker, "capture", title, device=spec.device, python=python, **more)
     return jobs.submit(
         module_words("profiler_core", *command),
         title=title,
-        device=spec.device,
+        device=spec.device if host is None else f"{spec.device} of {called(host)}",
         environment=for_code_of(asker),
         owner=owner_for(asker),
         out=out,
@@ -95,24 +112,6 @@ def stop(asker: Asker, job: jobs.Job, called: str) -> None:
         raise BadInput(f"{called} has ended already: {job.state}.", remedy="Look at its runs.")
     write_down(asker, "cancel", job.spec.title[:LONGEST_TITLE])
     jobs.cancel(job.job_id)
-
-
-def with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:
-    """The spec with the path of each interpreter that it names, those of a sweep included."""
-    sweep = spec.sweep
-    if sweep is not None and sweep.parameter == "python":
-        paths = tuple(str(interpreter_for(value, asker)) for value in sweep.values)
-        sweep = replace(sweep, values=paths)
-    against = against_of(spec)  # in a folder that anybody named
-    if against is not None and against.kind == "python":
-        against = replace(against, value=str(interpreter_for(against.value, asker)))
-    return replace(
-        spec,
-        python=interpreter_for(spec.python, asker),
-        sweep=sweep,
-        # With its kind, so that what was allowed here is what the capture takes.
-        against=against.text if against is not None else None,
-    )
 
 
 def ask_interpreter(asker: Asker | None, python: str | None) -> "Question":

@@ -9,8 +9,8 @@ from profiler_core.analysis.experiment.choice import variant_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import Asker, Refused, check_may_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
-from profiler_core.door.deeds import stop, with_listed_interpreters
-from profiler_core.door.interpreters import check_workload
+from profiler_core.door.deeds import stop
+from profiler_core.door.interpreters import check_workload, with_listed_interpreters
 from profiler_core.errors import BadInput
 from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of, words_of
 from profiler_core.jobs import service as jobs

@@ -4,6 +4,9 @@ A path that somebody typed is never executed on a server for several people: it 
 the owner's, by what they are called in the settings, so neither a link nor `..` leads around them.
 """
 
+from dataclasses import replace
+
+from profiler_core.capture.against import against_of
 from profiler_core.capture.python_path import python_at
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import Asker, Refused
@@ -83,3 +86,21 @@ def check_workload(spec: CaptureSpec) -> None:
             f"{spec.workload[:60]} is not a model name.",
             remedy="Name a model, or FILE.py:FUNCTION.",
         )
+
+
+def with_listed_interpreters(spec: CaptureSpec, asker: Asker) -> CaptureSpec:
+    """The spec with the path of each interpreter that it names, those of a sweep included."""
+    sweep = spec.sweep
+    if sweep is not None and sweep.parameter == "python":
+        paths = tuple(str(interpreter_for(value, asker)) for value in sweep.values)
+        sweep = replace(sweep, values=paths)
+    against = against_of(spec)  # in a folder that anybody named
+    if against is not None and against.kind == "python":
+        against = replace(against, value=str(interpreter_for(against.value, asker)))
+    return replace(
+        spec,
+        python=interpreter_for(spec.python, asker),
+        sweep=sweep,
+        # With its kind, so that what was allowed here is what the capture takes.
+        against=against.text if against is not None else None,
+    )

@@ -13,7 +13,7 @@ from profiler_core.capture.against import Against, against_of
 from profiler_core.capture.spec import CaptureSpec, parse_variants
 from profiler_core.capture.versions import named_version, versions_of
 from profiler_core.cli.main import main
-from profiler_core.door import deeds
+from profiler_core.door import interpreters
 from profiler_core.door.asker import Asker, Refused
 from profiler_core.errors import BadInput
 from tests.quick_python import QUICK_COMPILER
@@ -148,10 +148,12 @@ def test_a_sweep_has_its_own_baselines(project):
 def test_the_door_checks_the_interpreter_and_says_the_kind(project, tmp_path, monkeypatch):
     agent = Asker(person="a", deeds=frozenset({"capture", "look"}), is_own_machine=False)
     with pytest.raises(Refused):
-        deeds.with_listed_interpreters(spec_of(project, f"python:{sys.executable}"), agent)
+        interpreters.with_listed_interpreters(spec_of(project, f"python:{sys.executable}"), agent)
     with pytest.raises(Refused):
-        deeds.with_listed_interpreters(spec_of(project, str(Path(sys.executable))), agent)
-    assert deeds.with_listed_interpreters(spec_of(project, "main"), agent).against == "git:main"
+        interpreters.with_listed_interpreters(spec_of(project, str(Path(sys.executable))), agent)
+    assert (
+        interpreters.with_listed_interpreters(spec_of(project, "main"), agent).against == "git:main"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ _ADDRESS = re.compile(
     r"(?::(?P<port>\d{1,5}))?"
 )
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")  # of what Kubernetes has names for
+_SCHEME = "ssh://"
 _LONGEST = 200  # characters of a text that is repeated
 _LARGEST_PORT = 65_535
 
@@ -55,16 +56,13 @@ def read_address(text: str) -> Address:
 
 
 def host_named(text: str) -> Host:
-    """The machine of that name in the settings, else the one at that address.
+    """The machine of that name in the settings, else the one at that address; ssh:// means that.
 
     Raises:
         BadInput: neither; or the settings cannot be used.
     """
     named = settings().hosts.get(text)
-    if named is not None:
-        return checked(named)
-    read_address(text)
-    return Host(ssh=text)
+    return checked(named or Host(ssh=text.removeprefix(_SCHEME)))
 
 
 def checked(host: Host) -> Host:
@@ -122,7 +120,7 @@ def called(host: Host) -> str:
 
 def host_words(host: Host) -> list[str]:
     """The words of `capture` that name this very machine; `python` goes into the spec."""
-    words = [f"--host={host.ssh}"] if host.ssh else []
+    words = [f"--host={_SCHEME}{host.ssh}"] if host.ssh else []
     words += ["--slurm"] if host.slurm else []
     words += [f"--slurm-option={option}" for option in host.slurm_options]
     words += ["--kubernetes"] if host.kubernetes else []

@@ -23,6 +23,7 @@ from profiler_core.ui.capture.machine import Machine
 from profiler_core.ui.capture.measuring import choose_measuring
 from profiler_core.ui.capture.option_field import OPTIONS, option_field
 from profiler_core.ui.capture.sweep_field import sweep_field
+from profiler_core.ui.capture.where import chosen_host, host_field
 from profiler_core.ui.sign_in.asker import asker
 
 # Offered, not a limit: any name that torchvision knows can be typed.
@@ -65,6 +66,7 @@ def capture_form(machine: Machine | None) -> Checked:
             persist_state="session",
         )
         python = _python()
+        host_field()
     python_problem = st.empty()
     workload_slot = st.container()
     with workload_slot:
@@ -130,6 +132,8 @@ def _python() -> str | None:
     visitor = asker()
     if visitor is None or may_name_any(visitor):
         return str(option_field("python"))
+    if chosen_host():
+        return None  # the one that the owner wrote beside the machine
     declared = OPTIONS["python"]
     return st.selectbox(
         declared.label,
