@@ -3,11 +3,47 @@
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
 from profiler_core.store import history
 from profiler_core.store.history import migrate
 from profiler_core.store.history.tables import metadata
+from tests import quick_schema
+
+
+def _schema(connection):
+    """What `compare_metadata` and the databases themselves say of all tables."""
+    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    inspector = inspect(connection)
+    return compare_metadata(context, metadata), {
+        table: repr(
+            (
+                inspector.get_columns(table),
+                inspector.get_indexes(table),
+                inspector.get_unique_constraints(table),
+                inspector.get_foreign_keys(table),
+                inspector.get_pk_constraint(table),
+                inspector.get_check_constraints(table),
+                connection.execute(text(f"SELECT * FROM {table}")).all(),
+            )
+        )
+        for table in sorted(inspector.get_table_names())
+    }
+
+
+def test_the_statements_run_again_make_what_alembic_makes(kind, new_database, home, monkeypatch):
+    """What the other tests' databases are made by."""
+    with quick_schema.replayed():
+        schemas = []
+        for number in range(2):  # by Alembic first
+            if kind == "sqlite":
+                monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", f"sqlite:///{home}-{number}")
+            else:
+                monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", new_database(kind))
+            with history.reading() as connection:
+                schemas.append(_schema(connection))
+    assert schemas[0] == schemas[1]
+    assert schemas[0][0] == []
 
 
 def test_the_newest_file_is_the_head():
