@@ -38,7 +38,10 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def new_database(request: pytest.FixtureRequest) -> Callable[[str], str | None]:
-    """The URL of an empty database of a kind; None for the SQLite file in the home."""
+    """The URL of an empty database of a kind; None for the SQLite file in the home.
+
+    On PostgreSQL a schema: a database of its own is 45 ms of a core.
+    """
 
     def new_database(kind: str) -> str | None:
         if kind == "sqlite":
@@ -49,9 +52,9 @@ def new_database(request: pytest.FixtureRequest) -> Callable[[str], str | None]:
             server.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
         )
         with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
+            connection.execute(text(f"CREATE SCHEMA {name}"))
         engine.dispose()
-        return f"{server.rpartition('/')[0]}/{name}"
+        return f"{server}?options=-csearch_path%3D{name}"
 
     return new_database
 
