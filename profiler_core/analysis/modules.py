@@ -46,7 +46,7 @@ class ModuleRow:
     sides: tuple[ModuleSide, ModuleSide]
     groups: tuple[int, ...]  # fusion groups with a kernel that works for it, by their places
     n_steps: tuple[int, int]  # profiled steps of either run
-    class_name: str = ""  # "BertLayer"; "": no Python call names it
+    class_name: str = ""  # "BertLayer"; "": no call and no log names it
     members: tuple[str, ...] = ()  # paths of those that are one row
 
     @property

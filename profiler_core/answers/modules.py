@@ -21,7 +21,7 @@ class ModuleAnswer(Answer, frozen=True):
         str,
         means("`(model)` for the whole model, `(optimizer)` and `(in no module)` for the rest"),
     ]
-    class_: Annotated[str, means("empty where no Python call names it")] = msgspec.field(
+    class_: Annotated[str, means("empty where no Python call and no log names it")] = msgspec.field(
         name="class"
     )
     depth: Annotated[int, means("1 for those that sum to the step")]

@@ -81,6 +81,8 @@ class InductorLog(msgspec.Struct, frozen=True):
     traced: tuple[CompiledGraph, ...] = ()  # without calls: Inductor generated no code for them
     n_records: int = 0
     n_unreadable: int = 0  # records of a wanted kind whose payload could not be read
+    # (path of an nn.Module, name of its class), "" for the model, by Dynamo's guards.
+    module_classes: tuple[tuple[str, str], ...] = ()
     lost: tuple[str, ...] = ()  # one sentence for each thing that this log cannot say
 
     @property

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from profiler_core.analysis.modules import (
 )
 from profiler_core.analysis.operators import operator_rows
 from profiler_core.analysis.rows.modules import module_table, operator_table, row_title
+from profiler_core.session.comparison import Comparison
 from tests.analysis.ledger.pairs import CAPTURES, side
 
 STEPS = 2
@@ -228,3 +230,18 @@ def test_python_calls_divide_a_real_trace_as_its_json_says():
     assert sum(own.values()) == tree.root.sides[1].time_ns
     blocks = next(row for row in tree.by_class if row.class_name == "Bottleneck")
     assert len(blocks.members) == 16
+
+
+def test_classes_of_a_compiled_run_are_named_by_its_log_alone():
+    """Its traces have no Python calls; Dynamo's guards name the twelve layers' class."""
+    folder = Path(__file__).resolve().parents[2] / "sample_traces" / "bert"
+    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    assert all(run.files.trace_stacks is None for run in pair.runs)
+    by_class = {row.class_name: row for row in pair.divided.modules.by_class}
+    assert len(by_class["BertLayer"].members) == 12
+    assert len(by_class["Linear"].members) == 73
+    layers = [row for row in pair.divided.modules.rows if row.class_name == "BertLayer"]
+    for which in (0, 1):
+        assert sum(row.step_ns(which) for row in layers) == pytest.approx(
+            by_class["BertLayer"].step_ns(which)
+        )

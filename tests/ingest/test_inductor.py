@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.ingest.inductor.classes import agreed, guarded_classes
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
 from profiler_core.ingest.inductor.frames import frame_module
 from profiler_core.ingest.inductor.graphs import read_graph
@@ -288,3 +289,24 @@ def test_the_frames_stack_is_read_from_the_log():
     for graph in graphs:
         alike = {other.module for other in graphs if other.compile_id == graph.compile_id}
         assert alike == {graph.module}
+
+
+def test_guards_say_the_classes_of_modules():
+    guards = """
+| +- TYPE_MATCH: ___check_type_id(L['self'], 1234), type=<class 'my.models.Net'>  # …
+| +- GuardManager: source=L['self']._modules['layer']._modules['0'], type=<class 'my.models.Block'>
+| +- GuardManager: source=L['self']._modules['layer']._modules['0'].size, type=<class 'a.b.Size'>
+| +- GuardManager: source=L['self']._modules, type=<class 'dict'>
+| +- TYPE_MATCH: ___check_type_id(L['batch'], 5), type=<class 'my.data.Batch'>
+"""
+    assert guarded_classes(guards) == {"": {"Net"}, "layer.0": {"Block"}}
+    assert guarded_classes(guards, "decoder") == {
+        "decoder": {"Net"}, "decoder.layer.0": {"Block"},
+    }  # fmt: skip
+    # `self` of two frames may be two modules: what is not one class is none.
+    assert agreed([{"": {"Net"}, "a": {"B"}}, {"": {"Block"}}]) == (("a", "B"),)
+
+
+def test_a_wrapper_is_not_the_models_class():
+    wrapped = "L['self'], type=<class 'torch.nn.parallel.distributed.DistributedDataParallel'>"
+    assert guarded_classes(f"source={wrapped} source=L['self']._modules, type=<class 'dict'>") == {}

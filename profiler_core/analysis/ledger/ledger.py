@@ -19,6 +19,7 @@ from profiler_core.analysis.ledger.layers import mark_unlike, unlike_note
 from profiler_core.analysis.ledger.layout import program
 from profiler_core.analysis.ledger.matching import match_programs
 from profiler_core.analysis.ledger.module_operators import operators_by_module
+from profiler_core.analysis.ledger.modules import ROOT
 from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import Basis, FusionGroup, FusionLedger, StepClass
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
@@ -81,13 +82,23 @@ def fusion_ledger(
         candidate_operator=rows[1].operator,
         operators=tuple(operators),
         known_by=_known_by(sides),
-        module_classes=tuple(module_classes.items()),
+        module_classes=tuple({**_logged_classes((baseline, candidate)), **module_classes}.items()),
         notes=(
             *_notes(sides, (baseline, candidate), classes),
             *unlike_note(groups),
             *without_module(groups),
         ),
     )
+
+
+def _logged_classes(sides: Iterable[LedgerSide]) -> dict[str, str]:
+    """nn.Module -> its class, as the guards of either run's compiled frames name it."""
+    return {
+        path or ROOT: name
+        for side in sides
+        if side.log is not None
+        for path, name in side.log.module_classes
+    }
 
 
 def _class_groups(

@@ -215,7 +215,7 @@ class FusionLedger:
     operators: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what the files did not allow, one sentence each
     known_by: Basis = "logs"
-    module_classes: tuple[tuple[str, str], ...] = ()  # nn.Module -> its class, by Python calls
+    module_classes: tuple[tuple[str, str], ...] = ()  # nn.Module -> class, by calls, guards
 
     def of_kind(self, *kinds: Kind) -> Iterator[FusionGroup]:
         """The groups that count in one of these ways."""

@@ -3,7 +3,8 @@
 Covers torch 2.3 to 2.15: `dynamo_output_graph`, `aot_*_graph`, `inductor_post_grad_graph` (a
 record type up to 2.7, an artifact later), `inductor_output_code`, and the two provenance artifacts
 `inductor_provenance_tracking_node_mappings` and `…_kernel_stack_traces` (2.9+, with
-INDUCTOR_PROVENANCE=1). Every other record is skipped unread; what is missing is said in `lost`.
+INDUCTOR_PROVENANCE=1), and of `dynamo_cpp_guards_str` the classes of modules.
+Every other record is skipped unread; what is missing is said in `lost`.
 """
 
 from collections import Counter
@@ -14,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from profiler_core.ingest.inductor.classes import agreed, guarded_classes
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
 from profiler_core.ingest.inductor.frames import frame_module
 from profiler_core.ingest.inductor.graphs import placeholder_names, placeholder_shapes, read_graph
@@ -29,6 +31,7 @@ from profiler_core.model.inductor import (
 
 _DYNAMO, _CODE = "dynamo_output_graph", "inductor_output_code"
 _START = "dynamo_start"
+_GUARDS = "dynamo_cpp_guards_str"
 _PART = "optimize_ddp_split_child"
 # The graph that Inductor lowers, the best name first: 2.7 and 2.8 have it under other names.
 _POST = (
@@ -43,7 +46,7 @@ _AOT = ("aot_forward_graph", _BACKWARD, "aot_inference_graph")
 _MAPPINGS = "inductor_provenance_tracking_node_mappings"
 _STACKS = "inductor_provenance_tracking_kernel_stack_traces"
 _ARTIFACT = "artifact:"
-_KINDS = (_DYNAMO, _PART, *_POST, _CODE, *_AOT, _MAPPINGS, _STACKS)
+_KINDS = (_DYNAMO, _PART, *_POST, _CODE, *_AOT, _MAPPINGS, _STACKS, _GUARDS)
 _WANTED = frozenset(_KINDS) | {_ARTIFACT + kind for kind in _KINDS}
 
 
@@ -137,6 +140,7 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
     """
     compilations: dict[str, _Compilation] = {}
     graphs: list[_Graph] = []
+    guarded: list[dict[str, set[str]]] = []
     skipped: Counter[str] = Counter()
     n_records = n_unreadable = 0
     last_id = ""
@@ -156,6 +160,8 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
         if kind == _CODE:
             name = record.body.get("filename") if isinstance(record.body, dict) else None
             graphs.append(compilation.compiled(compile_id, payload, str(name or "")))
+        elif kind == _GUARDS:
+            guarded.append(guarded_classes(payload, compilation.module))
         elif kind in (_DYNAMO, _PART, *_AOT, *_POST):
             compilation.add_graph_text(kind, payload)
         elif compilation.graphs and not compilation.graphs[-1].describe(kind, payload):
@@ -166,6 +172,7 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
         traced=tuple(_traced(compilations)),
         n_records=n_records,
         n_unreadable=n_unreadable,
+        module_classes=agreed(guarded),
         lost=_lost(built),
     )
 
