@@ -67,7 +67,7 @@ setup(
         "fusionscope": ["py.typed"],
         "profiler_core": ["**/*.html", "**/*.css", "**/*.js"],
         BUNDLED: [".streamlit/config.toml"],
-        f"{BUNDLED}.docs": ["*.md"],
+        f"{BUNDLED}.docs": ["*.md", "*.ipynb"],
         f"{BUNDLED}.pages": ["*.py"],
         f"{BUNDLED}.static": ["**/*"],
         f"{BUNDLED}.sample_traces": ["**/*"],

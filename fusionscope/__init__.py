@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from fusionscope.capturing import capture
     from fusionscope.opening import compare, open, sample  # noqa: A004
     from fusionscope.results import Comparison, Pair, Run
+    from fusionscope.trying import Experiment, try_
     from profiler_core.errors import FusionscopeError
 
 __all__ = [
     "Comparison",
+    "Experiment",
     "FusionscopeError",
     "Pair",
     "Run",
@@ -33,6 +35,7 @@ __all__ = [
     "compare",
     "open",
     "sample",
+    "try_",
 ]
 
 # Name -> the module that has it.
@@ -41,7 +44,9 @@ _HOMES = {
     "FusionscopeError": "profiler_core.errors",
     "Pair": "fusionscope.results",
     "Run": "fusionscope.results",
+    "Experiment": "fusionscope.trying",
     "capture": "fusionscope.capturing",
+    "try_": "fusionscope.trying",
     "compare": "fusionscope.opening",
     "open": "fusionscope.opening",
     "sample": "fusionscope.opening",

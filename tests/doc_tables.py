@@ -35,7 +35,10 @@ from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.parameters import PARAMETERS, parameter
 from profiler_core.cli import audit, capture_answer, capture_sweep, doctor, export, run
+from profiler_core.report.named_figures import FIGURES
+from profiler_core.report.tables import TABLES as TABLES_BY_NAME
 from profiler_core.ui.metrics import counted, moment
+from tests.python_reference import api_reference
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -218,6 +221,13 @@ def metrics_table():
     )
 
 
+def names_table(head, named):
+    """One row for each figure or table that results have by name."""
+    return _table(
+        (head, "what it shows"), [(f"`{key}`", entry.about) for key, entry in named.items()]
+    )
+
+
 def _fields(record):
     """(key, what it means, its type) of each field of a record."""
     hints = typing.get_type_hints(record, include_extras=True)
@@ -324,6 +334,9 @@ TABLES = {
     ("capture.md", "options"): options_table,
     ("sweeps.md", "options"): sweep_table,
     ("deploy.md", "metrics"): metrics_table,
+    ("python.md", "figures"): partial(names_table, "figure", FIGURES),
+    ("python.md", "tables"): partial(names_table, "table", TABLES_BY_NAME),
+    ("python.md", "names"): api_reference,
 }
 
 

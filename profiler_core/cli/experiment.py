@@ -20,7 +20,7 @@ from profiler_core.capture.signals import cancel_flag
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.cli.capture_progress import Printer
 from profiler_core.cli.table import table
-from profiler_core.errors import BadInput, Cancelled, CaptureFailed
+from profiler_core.errors import BadInput, Cancelled
 from profiler_core.experiments.levers import LEVERS
 from profiler_core.experiments.pasted import pasted
 from profiler_core.experiments.request import (
@@ -32,7 +32,7 @@ from profiler_core.experiments.request import (
     spec_of,
     with_budget,
 )
-from profiler_core.experiments.running import Runner
+from profiler_core.experiments.running import Runner, check_measured
 from profiler_core.model.experiment import Experiment
 from profiler_core.store.experiments import FILE, folder_of, read_experiment
 from profiler_core.units import format_bytes, format_difference, format_duration, format_ratio
@@ -96,12 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Cancelled(
             f"Cancelled; go on with try --resume {ended.experiment_id}", remedy="Resume it."
         )
-    if leader_of(ended).trial is None:
-        errors = [trial.error for trial in ended.trials if trial.error]
-        raise CaptureFailed(
-            f"Nothing could be measured: {errors[0] if errors else 'every setting failed.'}",
-            remedy="Capture the workload alone first, to see where it fails.",
-        )
+    check_measured(ended)
     return 0
 
 

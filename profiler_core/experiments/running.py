@@ -24,7 +24,7 @@ from profiler_core.capture.progress import ProgressLine, ProgressLog
 from profiler_core.capture.selection import Selection
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS, CaptureSpec
 from profiler_core.capture.variant_spec import VariantSpec, parse_variant
-from profiler_core.errors import BadInput, Cancelled
+from profiler_core.errors import BadInput, Cancelled, CaptureFailed
 from profiler_core.experiments.levers import config_keys, fitting
 from profiler_core.experiments.machine import Machine, first_threads
 from profiler_core.experiments.measured import Held, held, measurement_of, seen, trial_of
@@ -41,6 +41,20 @@ from profiler_core.store.experiments import (
 
 Capture = Callable[..., FinishedCapture]
 _change = msgspec.structs.replace
+
+
+def check_measured(experiment: Experiment) -> None:
+    """Refuse an experiment in which no setting ran.
+
+    Raises:
+        CaptureFailed: none did, with the first error.
+    """
+    if leader_of(experiment).trial is None:
+        errors = [trial.error for trial in experiment.trials if trial.error]
+        raise CaptureFailed(
+            f"Nothing could be measured: {errors[0] if errors else 'every setting failed.'}",
+            remedy="Capture the workload alone first, to see where it fails.",
+        )
 
 
 @dataclass

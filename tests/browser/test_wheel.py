@@ -95,7 +95,7 @@ def _place_in(package: Path, path: Path) -> Path:
 
 def _is_for_the_build_only(path: Path) -> bool:
     names = ("setup.py", "pyproject.toml", "requirements.txt", "README.md")
-    is_picture = path.is_relative_to(ROOT / "docs") and path.suffix != ".md"
+    is_picture = path.is_relative_to(ROOT / "docs") and path.suffix not in (".md", ".ipynb")
     return (path.parent == ROOT and path.name in names) or is_picture
 
 
@@ -175,6 +175,62 @@ def test_an_agent_is_served_by_it(installed, tmp_path):
     assert n_runs >= 1
     assert verdict
     assert size <= 16_000
+
+
+_NOTEBOOK = """
+import sys, time
+import fusionscope
+began = time.process_time()
+compared = fusionscope.compare(fusionscope.sample("resnet50"))
+html = compared._repr_html_()
+seconds = time.process_time() - began
+print(fusionscope.__file__, "fs-map" in html and "as fast as eager" in html, seconds < 3)
+print(sorted({"torch", "pandas", "streamlit"} & set(sys.modules)))
+"""
+
+
+def test_a_notebook_of_it_shows_a_sample(installed, tmp_path):
+    """Package, command and `python -m` have one name, and none hides another."""
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "FUSIONSCOPE_HOME": str(tmp_path)}
+    asked = [str(installed / "python"), "-c", _NOTEBOOK]
+    for folder in (tmp_path, installed):  # also beside the command of that name
+        ended = subprocess.run(asked, cwd=folder, env=env, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        place, *told = ended.stdout.split()
+        assert place.startswith(str(installed.parent))
+        assert told == ["True", "True", "[]"]
+    ended = subprocess.run(
+        [installed / "python", "-m", "fusionscope", "--version"], cwd=tmp_path, env=env,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert ended.stdout.startswith("fusionscope ")
+
+
+_TESTS = """
+import torch
+
+def test_it(fusionscope):
+    fusionscope.assert_no_graph_breaks(torch.nn.Linear(2, 2), torch.ones(1, 2))
+
+def test_fails(fusionscope):
+    def broken(x):
+        print(x)
+        return x + 1
+    fusionscope.assert_no_graph_breaks(broken, torch.ones(2))
+"""
+
+
+def test_the_pytest_plugin_of_it_is_found(installed, tmp_path):
+    (tmp_path / "test_model.py").write_text(_TESTS)
+    ended = subprocess.run(
+        [installed / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_model.py"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "FUSIONSCOPE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert "1 failed, 1 passed" in ended.stdout, ended.stdout + ended.stderr
+    assert "graph break" in ended.stdout
 
 
 def test_it_runs_from_the_wheel_and_not_from_the_checkout(installed, tmp_path):
