@@ -32,5 +32,10 @@ class Context:
 
     @property
     def is_cuda(self) -> bool:
-        """The device is a GPU."""
+        """The device is a GPU that torch speaks of as CUDA, ROCm's too."""
         return self.device.startswith("cuda")
+
+    @property
+    def is_gpu(self) -> bool:
+        """The device is a GPU of any maker."""
+        return self.device != "cpu"

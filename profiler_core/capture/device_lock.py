@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,9 +13,11 @@ _LOOK_EVERY_S = 0.2
 
 
 def lock_path(jobs: Path, device: str) -> Path:
-    """`cpu` -> cpu.lock, `cuda:1` -> gpu1.lock (as this process sees the devices)."""
-    match = re.fullmatch(r"cuda(?::(\d+))?", device)
-    return jobs / (f"gpu{int(match[1] or 0)}.lock" if match else "cpu.lock")
+    """`cpu` -> cpu.lock, `cuda:1` -> gpu1.lock, `xpu` -> xpu0.lock (as this process sees them)."""
+    kind, _, index = device.partition(":")
+    if kind == "cpu":
+        return jobs / "cpu.lock"
+    return jobs / f"{'gpu' if kind == 'cuda' else kind}{int(index or 0)}.lock"
 
 
 @contextmanager

@@ -66,6 +66,12 @@ class Interpreter:
         """The CUDA devices that its torch sees."""
         return tuple(self.facts.get("gpus", ()))
 
+    def n_devices(self, kind: str) -> int:
+        """How many devices of a kind its torch sees: cuda, xpu, mps."""
+        if kind == "cuda":
+            return len(self.gpus)
+        return int((self.facts.get("other_devices") or {}).get(kind, 0))
+
     @property
     def torch(self) -> str:
         """Its version."""

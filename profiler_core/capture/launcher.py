@@ -300,9 +300,7 @@ def _alone(run: VariantRun, context: Context, reference: Path | None) -> None:
 
 
 def _rounds(runs: list[VariantRun], context: Context) -> None:
-    plan = RoundPlan(
-        context.spec.rounds, TIMING_CAP_SECONDS if context.is_cuda else CPU_CAP_SECONDS
-    )
+    plan = RoundPlan(context.spec.rounds, TIMING_CAP_SECONDS if context.is_gpu else CPU_CAP_SECONDS)
 
     stop_early = None if context.selection is None else context.selection.leave_out
 

@@ -138,9 +138,9 @@ class CaptureSpec:
     )
     device: str = option(
         "auto",
-        help="where it runs: auto, cpu, cuda or cuda:N",
-        pattern=r"auto|cpu|cuda(:\d+)?",
-        examples="auto, cpu, cuda or cuda:0",
+        help="where it runs: auto, cpu, cuda or cuda:N, xpu or xpu:N (Intel), mps (Apple)",
+        pattern=r"auto|cpu|(cuda|xpu|mps)(:\d+)?",
+        examples="auto, cpu, cuda, cuda:0, xpu, xpu:0 or mps",
     )
     python: str | None = option(
         None,

@@ -109,7 +109,7 @@ class VariantRun:
                 self.writer.measurement["engine"] = first["engine"]
         if not self.is_alive:
             return
-        limits = ON_GPU if self._context.is_cuda else ON_CPU
+        limits = ON_GPU if self._context.is_gpu else ON_CPU
         if self._context.spec.n_ranks > 1:
             limits = WITH_RANKS
         with self._phase("warm-up", f"Warms up {self.label}"):
@@ -178,7 +178,7 @@ class VariantRun:
     def passes(self) -> None:
         """Peak memory, profiler, stacks, memory snapshot: in this order, after all timing."""
         spec, run = self._context.spec, self.writer.directory
-        if spec.memory and self._context.is_cuda:
+        if spec.memory and self._context.is_gpu:
             with self._phase("memory", f"Measures the peak memory of {self.label}"):
                 self.writer.measurement.update(self._running_child().ask("peaks"))
         if spec.profile:

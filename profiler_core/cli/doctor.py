@@ -6,9 +6,10 @@ import textwrap
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from profiler_core.analysis.wording.sentence import clause
+from profiler_core.analysis.wording.sentence import clause, counted
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.record import Answer, means
+from profiler_core.capture.child.accelerator import KINDS
 from profiler_core.capture.counters.tool import INSTALL, NOT_HERE, find_tool
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS
@@ -52,7 +53,8 @@ class DoctorAnswer(Answer, frozen=True):
             "what the interpreter said of itself: `torch`, `python`, `python_executable`, `cuda` "
             "(null: built without), `triton`, `torchvision`, `transformers` (versions, null where "
             "absent), `cpu`, `gpus` (`gpu`, `gpu_index`, `gpu_uuid`, `gpu_memory_bytes`, "
-            "`gpu_capability`, …), `cxx` (the C++ compiler, null where there is none), "
+            "`gpu_capability`, …), `other_devices` (how many of xpu and mps), `cxx` (the C++ "
+            "compiler, null where there is none), "
             "`log_names` (what TORCH_LOGS may name), `backends`, `engines` (backends of other "
             "packages: `version`, `problem`, `install`), `torchvision_found` (`models`: names, "
             "`problem`: why an installed one is of no use), `abilities`; only `error` and "
@@ -132,6 +134,11 @@ def diagnose(interpreter: Interpreter, gpus: Gpus) -> list[Finding]:
             if facts["triton"]
             else Finding("Triton", "no", "not installed", "Install triton: inductor needs it.")
         )
+    elif others := [kind for kind in KINDS if interpreter.n_devices(kind)]:
+        kind = others[0]
+        n = counted(interpreter.n_devices(kind), f"{kind.upper()} device")
+        lacks = "no trace of kernels, no peaks of memory" if kind == "mps" else "no memory snapshot"
+        findings.append(Finding("GPU", "partly", f"{n}: no telemetry and {lacks}"))
     else:
         why = (
             f"torch {facts['torch']} sees no CUDA device"

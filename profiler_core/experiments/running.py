@@ -308,7 +308,7 @@ def _machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Mac
     """
     cpus = first_threads()
     return Machine(
-        on_gpu=device.startswith("cuda"),
+        on_gpu=device != "cpu",
         trains=spec.trains,
         torch=str(interpreter.torch),
         config=interpreter.settings,

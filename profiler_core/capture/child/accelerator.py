@@ -11,8 +11,8 @@ from typing import Any, Dict, List, Optional
 KINDS = ("cuda", "xpu", "mps")  # in the order in which `auto` takes them
 
 _NO_KERNELS = (
-    "The profiler of torch records no kernels of {}: the trace shows what the host did, and nothing "
-    "of the device."
+    "The profiler of torch records no kernels of {}: the trace shows what the host did, and "
+    "nothing of the device."
 )
 _NO_PEAKS = "torch keeps no peak of memory for {}."
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Callable, ContextManager, Iterator, List, NamedTuple, Tuple
 
+from .accelerator import generator_states
 from .operators import intercepted, operator_name
 
 # Their result is what they drew; that of the others also follows from their inputs.
@@ -103,14 +104,6 @@ def _drawn(answer: Callable[[Any, Any, Any], Any]) -> ContextManager[None]:
         return result
 
     return intercepted(call)
-
-
-def generator_states() -> List[Any]:
-    """States of torch's generators: of the CPU, and of each GPU that is in use."""
-    import torch
-
-    on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-    return [torch.get_rng_state(), *on_gpu]
 
 
 def _name(operator: Any) -> str:

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
+from .accelerator import KINDS, Accelerator, n_devices
+
 # Variables that change what torch compiles or how fast it runs. Their values are recorded.
 _PREFIXES = ("TORCH", "PYTORCH", "INDUCTOR_", "TRITON_", "CUDA_", "CUBLAS", "CUDNN_", "NVIDIA_TF32")
 _NAMES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "MKL_DYNAMIC", "KMP_AFFINITY", "LD_PRELOAD")
@@ -38,11 +40,13 @@ def environment(device: Any) -> Dict[str, Any]:
         "device": str(device),
         "gpu": None,
         "gpu_index": None,
-        "gpu_count": torch.cuda.device_count() if torch.cuda.is_available() else 0,
+        "gpu_count": sum(n_devices(torch, kind) for kind in KINDS),
         "variables": variables(),
     }
     if device.type == "cuda":
         facts.update(gpu(device.index or 0))
+    elif device.type in KINDS:
+        facts.update(Accelerator(device).facts())
     return facts
 
 

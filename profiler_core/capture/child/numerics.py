@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from . import engines
+from .accelerator import Accelerator, generator_states
 from .double import double_call, is_double
-from .draws import Draw, DrawsInsideError, generator_states, recorded, replayed
+from .draws import Draw, DrawsInsideError, recorded, replayed
 from .parallel import on_any_rank, wrap
 from .protocols import modules_of
 from .step import GRADIENT_OF, UPDATE, UPDATE_OF, Step
@@ -71,6 +72,8 @@ class Bench(NamedTuple):
         """A fresh eager model in double precision."""
         import torch
 
+        if not Accelerator(self.device).has_fp64:
+            raise TypeError("{} has no double precision".format(self.device.type))
         plain = variant.eager()._replace(precision="fp32", channels_last=False)
         built = build(self.request, plain, self.device)
         if built.model is None:

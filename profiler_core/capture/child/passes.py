@@ -10,6 +10,7 @@ import gc
 import time
 from typing import Any, Dict
 
+from .accelerator import Accelerator
 from .step import Step
 from .timing import Clock
 
@@ -41,8 +42,7 @@ class ProfiledPass:
         self._is_dropped = False
         self._peaks: Dict[str, Any] = {}
         activities = [profiler.ProfilerActivity.CPU]
-        if device.type == "cuda":
-            activities.append(profiler.ProfilerActivity.CUDA)
+        activities += Accelerator(device).activities()
         self._running = profiler.profile(
             activities=activities,
             schedule=profiler.schedule(repeat=1, **schedule),
@@ -124,13 +124,11 @@ def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:
     What compiling and autotuning left in the allocator's cache is given back first, so that
     peak_reserved_bytes is what the steps need (a CUDA graph's pool is kept, and counts).
     """
-    if device.type != "cuda":
+    if not Accelerator(device).has_peaks:
         return peaks_since(device)
-    import torch
-
     gc.collect()
     clock.synchronize()
-    torch.cuda.empty_cache()
+    Accelerator(device).empty_cache()
     reset_peaks(device)
     for index in range(max(3, step.n_shapes)):
         step.ready()
@@ -141,22 +139,12 @@ def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:
 
 def reset_peaks(device: Any) -> None:
     """Reset the allocator's peaks."""
-    if device.type == "cuda":
-        import torch
-
-        torch.cuda.reset_peak_memory_stats(device)
+    Accelerator(device).reset_peaks()
 
 
 def peaks_since(device: Any) -> Dict[str, Any]:
     """Both peaks since the last reset; null where the allocator keeps none."""
-    if device.type != "cuda":
-        return {"peak_allocated_bytes": None, "peak_reserved_bytes": None}
-    import torch
-
-    return {
-        "peak_allocated_bytes": torch.cuda.max_memory_allocated(device),
-        "peak_reserved_bytes": torch.cuda.max_memory_reserved(device),
-    }
+    return Accelerator(device).peaks()
 
 
 class AllocationHistory:

@@ -53,6 +53,7 @@ def probe(
             remedy="Install torch 2.1 or newer there, or pass --python PATH.",
         )
     environment = importlib.import_module("fusionscope_child.environment")
+    accelerator = importlib.import_module("fusionscope_child.accelerator")
     gpus = []
     if torch.cuda.is_available():
         gpus = [environment.gpu(index) for index in range(torch.cuda.device_count())]
@@ -67,6 +68,7 @@ def probe(
         "transformers": environment.version_of("transformers"),
         "cpu": environment.cpu_name(),
         "gpus": gpus,
+        "other_devices": {kind: accelerator.n_devices(torch, kind) for kind in ("xpu", "mps")},
         "log_names": environment.log_names(),
         "workload_refusal": _refusal(workload) if workload is not None else None,
         "settings": _settings(settings.split(",")) if settings else None,

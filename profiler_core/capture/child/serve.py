@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict, Optional
 
-from . import compiled_parts, engines, failures
+from . import accelerator, compiled_parts, engines, failures
 from .channel import Channel, die_with_parent
 from .warmup import Limits, warm_up
 
@@ -110,8 +110,7 @@ class Worker:
         from . import environment, graph_captures, numerics, parallel, timing, variants, workloads
 
         self._device = _device(torch, self._spec["device"])
-        if self._device.type == "cuda":
-            torch.cuda.set_device(self._device)
+        accelerator.Accelerator(self._device).select()
         parallel.join(self._spec.get("ranks"), self._device)
         self._variant = variants.variant_from(self._spec["variant"])
         self._bench = numerics.Bench(
@@ -175,7 +174,7 @@ class Worker:
                 "compiled": step.target.facts() if self._variant.compile else None,
                 "tokens_per_step": step.tokens,
                 "batches_per_step": step.batches_per_step,
-                "notes": step.notes,
+                "notes": [*step.notes, *accelerator.Accelerator(self._device).lacks()],
             },
             "settings": environment.settings(),
             "engine": engines.facts(),
@@ -294,21 +293,20 @@ class Worker:
 
 def _device(torch: Any, text: str) -> Any:
     device = torch.device(text)
-    if device.type != "cuda":
+    if device.type not in accelerator.KINDS:
         return device
-    if not torch.cuda.is_available():
+    n, name = accelerator.n_devices(torch, device.type), device.type.upper()
+    if not n:
         raise failures.CannotRunError(
-            "Device {} is asked for, but torch {} sees no CUDA device.".format(
-                text, torch.__version__
+            "Device {} is asked for, but torch {} sees no {} device.".format(
+                text, torch.__version__, name
             ),
             "Use --device cpu, or an interpreter whose torch fits the driver.",
         )
     index = device.index or 0
-    if index >= torch.cuda.device_count():
+    if index >= n:
         raise failures.CannotRunError(
-            "Device {} is asked for, but there are only {} CUDA devices.".format(
-                text, torch.cuda.device_count()
-            ),
-            "Use cuda:0 to cuda:{}.".format(torch.cuda.device_count() - 1),
+            "Device {} is asked for, but there are only {} {} devices.".format(text, n, name),
+            "Use {0}:0 to {0}:{1}.".format(device.type, n - 1),
         )
-    return torch.device("cuda", index)
+    return torch.device(device.type, index)

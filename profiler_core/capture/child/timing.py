@@ -6,6 +6,7 @@ import gc
 import time
 from typing import Any, Callable, Dict, List, Tuple
 
+from .accelerator import Accelerator
 from .step import Step
 
 
@@ -13,17 +14,12 @@ class Clock:
     """Times steps on one device, with one synchronisation at the end of what is timed."""
 
     def __init__(self, device: Any) -> None:
-        import torch
-
-        self._device = device
-        self._is_cuda = device.type == "cuda"
-        self._torch = torch
+        self._accelerator = Accelerator(device)
         self._events: List[Any] = []
 
     def synchronize(self) -> None:
         """Wait for the device; on the CPU nothing is pending."""
-        if self._is_cuda:
-            self._torch.cuda.synchronize(self._device)
+        self._accelerator.synchronize()
 
     def once(self, work: Callable[[], Any]) -> Tuple[Any, int]:
         """Run `work` to its end: its result and the wall time, ns."""
@@ -39,8 +35,8 @@ class Clock:
         A step's `reset` is called between parts of the round, outside of what is timed.
 
         Returns:
-            started_ns (epoch), wall_ns, and step_ns: between CUDA events on a GPU, by the host's
-            clock on a CPU.
+            started_ns (epoch), wall_ns, and step_ns: between events of the device on a GPU, by
+            the host's clock on a CPU.
         """
         gc.collect()
         was_enabled = gc.isenabled()
@@ -51,7 +47,7 @@ class Clock:
             for start in range(first, first + n_steps, most):
                 step.refresh()
                 n = min(most, first + n_steps - start)
-                timed = self._cuda_round if self._is_cuda else _cpu_round
+                timed = self._device_round if self._accelerator.has_events else _cpu_round
                 parts.append(timed(step, start, n))
             return {
                 "started_ns": parts[0]["started_ns"],
@@ -62,9 +58,9 @@ class Clock:
             if was_enabled:
                 gc.enable()
 
-    def _cuda_round(self, step: Step, first: int, n_steps: int) -> Dict[str, Any]:
+    def _device_round(self, step: Step, first: int, n_steps: int) -> Dict[str, Any]:
         while len(self._events) <= n_steps:
-            self._events.append(self._torch.cuda.Event(enable_timing=True))
+            self._events.append(self._accelerator.event())
         events = self._events
         self.synchronize()
         started_ns, before = time.time_ns(), time.perf_counter_ns()

@@ -81,7 +81,9 @@ def telemetry_of(devices: Sequence[str], gpu_uuids: Sequence[str | None]) -> Tel
         gpu_uuids: of torch's GPUs, in torch's order, which CUDA_VISIBLE_DEVICES renumbers.
     """
     if not devices[0].startswith("cuda"):
-        return Telemetry(Gpus(), reason="The variants ran on the CPU.")
+        on_cpu = devices[0] == "cpu"
+        reason = "The variants ran on the CPU." if on_cpu else f"No library reads {devices[0]}."
+        return Telemetry(Gpus(), reason=reason)
     gpus = find_gpus()
     measured = [_device(gpus, device, gpu_uuids) for device in devices]
     for device, gpu in zip(devices, measured, strict=True):

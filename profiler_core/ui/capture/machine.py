@@ -64,6 +64,7 @@ class Facts(msgspec.Struct, frozen=True):
     """What the interpreter's probe found, as far as the form needs it."""
 
     gpus: tuple[dict[str, object], ...] = ()
+    other_devices: dict[str, int] = {}
     torchvision: str | None = None  # its version
     torchvision_found: TorchvisionFound | None = None
 
@@ -80,7 +81,8 @@ class Machine(msgspec.Struct, frozen=True):
     @property
     def devices(self) -> tuple[str, ...]:
         """Names for `--device`, beside auto and cpu."""
-        return tuple(f"cuda:{index}" for index in range(len(self.facts.gpus)))
+        numbers = {"cuda": len(self.facts.gpus), **self.facts.other_devices}
+        return tuple(f"{kind}:{index}" for kind, n in numbers.items() for index in range(n))
 
     @property
     def unusable(self) -> BadInput | None:
