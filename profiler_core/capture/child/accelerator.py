@@ -29,7 +29,7 @@ class Accelerator:
 
         self._torch = torch
         self._device = device
-        self._kind = device.type
+        self._kind = str(device.type)
         self._module: Any = getattr(torch, self._kind, None) if self._kind in KINDS else None
         self._takes_device = self._kind != "mps"  # of which there is one
 
