@@ -121,7 +121,7 @@ class Guarded(nn.Module):
 def guards(compile: Compile) -> Step:  # noqa: A002, capture hands it over by this name
     """Hundreds of guards before little work; the repaired step leaves their evaluation out."""
     width = _sized(256, 16)
-    model = compile(Guarded(width, _sized(300, 8)).to(_device()).eval())
+    model = compile(Guarded(width, _sized(150, 8)).to(_device()).eval())
     x = torch.randn(_sized(64, 4), width, device=_device())
     n_calls = 0
 
