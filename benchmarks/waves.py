@@ -122,9 +122,11 @@ class Wave:
         try:
             while "prepares" in self._state.values() and self._hear(self._prepared_by):
                 pass
-            for capture in self._captures:  # it would go on beside what is measured
-                if self._state[capture.job.name] == "prepares":
-                    capture.end()
+            late = [c for c in self._captures if self._state[c.job.name] == "prepares"]
+            for capture in late:  # they would go on beside what is measured
+                capture.cancel()
+            for capture in late:
+                capture.end()
             for capture in self._captures:
                 self._measure(capture)
             while _MEASURED in self._state.values() and self._hear(self._deadline):
