@@ -43,6 +43,10 @@
     slurm_options = ["--partition=gpu"]  # of sbatch
     # or, without ssh and slurm: kubernetes = true, image, namespace, context, gpus
 
+    [servers.chat]                       # an inference server to be profiled: see docs/servers.md
+    url = "http://gpu-box:8000"
+    traces = "ada@gpu-box:/traces"       # where it writes them: a folder, USER@HOST:DIR, or a URL
+
     [team]                               # with this table nobody sees anything without signing in
     viewers = ["*@example.org"]          # see everything; write and sign reviews
     runners = ["group:performance"]      # capture and upload, too
@@ -129,6 +133,13 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpus: int = 1
 
 
+class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An inference server whose profiler may be started. traces: where it writes them."""
+
+    url: str
+    traces: str
+
+
 @dataclass(frozen=True)
 class Settings:
     """The settings, with their defaults."""
@@ -161,6 +172,7 @@ class Settings:
     server_url: str | None = None  # None: what is sent has no link
     jobs: Jobs = field(default_factory=Jobs)
     hosts: Mapping[str, Host] = field(default_factory=dict)
+    servers: Mapping[str, Server] = field(default_factory=dict)
     team: Team | None = None  # None: nobody signs in
 
 
@@ -195,6 +207,7 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     server_url: str | None = None
     jobs: Jobs = Jobs()
     hosts: dict[str, Host] = {}
+    servers: dict[str, Server] = {}
     team: Team | None = None
 
 
@@ -273,6 +286,7 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
         server_url=_over(decisions.server_url),
         jobs=decisions.jobs,
         hosts=decisions.hosts,
+        servers=decisions.servers,
         team=decisions.team,
     )
 

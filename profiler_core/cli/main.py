@@ -23,6 +23,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "doctor": ("profiler_core.cli.doctor", "what this machine can capture, and what is missing"),
     "capture": ("profiler_core.cli.capture", "run variants of a model and record what they do"),
     "try": ("profiler_core.cli.experiment", "which setting is the fastest for a model, measured"),
+    "server-profile": (
+        "profiler_core.cli.server_profile",
+        "profile a running vLLM or SGLang, and open what it writes",
+    ),
     "run": ("profiler_core.cli.run", "your own training script, which records itself"),
     "summary": ("profiler_core.cli.summary", "one run or trace in numbers"),
     "compare": ("profiler_core.cli.compare", "a baseline and its candidates, per step"),

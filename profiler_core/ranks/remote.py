@@ -3,7 +3,7 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -71,6 +71,47 @@ def download(url: str, path: Path) -> Path:
         system, remote = fsspec.core.url_to_fs(url)
         system.get(remote, str(path), recursive=system.isdir(remote))
     return path
+
+
+def files_below(url: str) -> dict[str, tuple[float, float]]:
+    """Each file below a URL: its path from there, with its bytes and its time (0: not known).
+
+    Raises:
+        BadInput: the store cannot be reached, or its driver is not installed.
+    """
+    with _explained(url):
+        system, root = fsspec.core.url_to_fs(url)
+        system.invalidate_cache()
+        root = root.rstrip("/")
+        if not system.exists(root):
+            return {}
+        files = system.find(root, detail=True)
+        return {
+            path.removeprefix(root + "/"): (
+                float(about.get("size") or 0), float(_seconds(about.get("mtime")))
+            )
+            for path, about in files.items()
+        }  # fmt: skip
+
+
+def fetch_below(url: str, names: Collection[str], target: Path) -> None:
+    """Copy files below a URL into a folder, below their paths.
+
+    Raises:
+        BadInput: one cannot be fetched, or its path leads out of the folder.
+    """
+    with _explained(url):
+        system, root = fsspec.core.url_to_fs(url)
+        for name in names:
+            path = target / name
+            if not path.resolve().is_relative_to(target.resolve()):
+                raise BadInput(f"{name} leads out of {url}.", remedy="Fetch it by hand.")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            system.get_file(f"{root.rstrip('/')}/{name}", str(path))
+
+
+def _seconds(time: object) -> float:
+    return time if isinstance(time, int | float) else 0.0
 
 
 def _is_named_like_a_trace(path: str) -> bool:

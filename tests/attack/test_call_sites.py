@@ -21,6 +21,7 @@ ELSEWHERE = {
     "profiler_core/cli/open.py": "the dashboard, from a shell",
     "profiler_core/operate/workers.py": "the servers themselves, by `serve`, from a shell",
     "profiler_core/store/browser_links.py": "the owner's browser, when the server starts",
+    "profiler_core/capture/elsewhere/far_files.py": "ssh, inside `server-profile`",
     "profiler_core/capture/elsewhere/kubernetes.py": "kubectl, inside `capture`",
     "profiler_core/capture/elsewhere/slurm.py": "sbatch and squeue, inside `capture`",
     "profiler_core/capture/interpreter.py": "inside `doctor` and `capture`, which the door starts",

@@ -22,7 +22,7 @@ from profiler_core.capture.elsewhere.kubernetes import running_pod
 from profiler_core.capture.elsewhere.lost import write_lost
 from profiler_core.capture.elsewhere.plan import Plan
 from profiler_core.capture.elsewhere.there import FAILURE
-from profiler_core.capture.elsewhere.transport import interpreter_in, script
+from profiler_core.capture.elsewhere.transport import interpreter_in, sent_text
 from profiler_core.capture.launcher import PROGRESS
 from profiler_core.capture.progress import ProgressLine
 from profiler_core.capture.provenance import code_version
@@ -160,7 +160,7 @@ def _over_pipes(plan: Plan, work: _Work, is_cancelled: Callable[[], bool]) -> No
             command = FarCommand(
                 words,
                 order,
-                before=script(),
+                before=sent_text(),
                 sent=bundle,
                 log=log.fileno(),
                 progress=work.progress,

@@ -14,7 +14,7 @@ RUNNER_SIDE = Path(__file__).resolve().parents[2] / "jobs" / "runner_side.py"
 # One line without quotes of a kind, backslashes or exclamation marks: any shell takes it.
 _RECEIVE = (
     'import os;f=os.fdopen(0,"rb",0,closefd=False);'
-    'exec(compile(b"".join(f.read(1) for _ in range(int(f.readline()))),"runner_side","exec"))'
+    'exec(compile(b"".join(f.read(1) for _ in range(int(f.readline()))),"sent","exec"))'
 )
 # What the command line says wins over ~/.ssh/config: no question that nobody would answer, no key
 # of a host that nobody has looked at, and nothing of this machine that the other one could use.
@@ -40,9 +40,9 @@ def starter(python: str | None) -> list[str]:
     return [interpreter_in(python), "-I", "-c", _RECEIVE]
 
 
-def script() -> bytes:
-    """What goes to standard input first: the script behind its length."""
-    text = RUNNER_SIDE.read_bytes()
+def sent_text(script: Path = RUNNER_SIDE) -> bytes:
+    """What goes to standard input first: a script behind its length."""
+    text = script.read_bytes()
     return b"%d\n%s" % (len(text), text)
 
 

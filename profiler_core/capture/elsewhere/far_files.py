@@ -1,0 +1,89 @@
+"""A folder on another machine, over ssh: what is in it, and copies of its files."""
+
+import json
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from profiler_core.capture.elsewhere.host import Address
+from profiler_core.capture.elsewhere.transport import sent_text, ssh_words, starter
+from profiler_core.errors import BadInput
+
+_FILES_SIDE = Path(__file__).with_name("files_side.py")
+_LISTED_WITHIN_S = 60.0
+_SENT_WITHIN_S = 3600.0
+_NO_FOLDER = 3
+
+Listing = dict[str, tuple[float, float]]  # path below the folder -> bytes, time
+
+
+@dataclass(frozen=True)
+class FarFolder:
+    """A folder there, reached as ssh reaches that address."""
+
+    address: Address
+    folder: str
+
+    def listing(self) -> Listing:
+        """Its files.
+
+        Raises:
+            BadInput: there is no such folder, or the machine cannot be reached.
+        """
+        with tempfile.TemporaryFile() as output:
+            self._run(None, output.fileno(), _LISTED_WITHIN_S)
+            output.seek(0)
+            return {str(name): (size, time) for name, (size, time) in json.load(output).items()}
+
+    def fetch(self, names: Collection[str], target: Path) -> None:
+        """Copy these into a folder, below their paths.
+
+        Raises:
+            BadInput: it did not work.
+        """
+        with tempfile.TemporaryFile(dir=target) as output:
+            self._run(list(names), output.fileno(), _SENT_WITHIN_S)
+            output.seek(0)
+            try:
+                with tarfile.open(fileobj=output) as archive:
+                    members = [member for member in archive if member.isreg()]
+                    archive.extractall(target, members, filter="data")
+            except (tarfile.TarError, OSError) as error:
+                raise BadInput(
+                    f"What came from {self.folder} cannot be unpacked: {error}.",
+                    remedy="Make room, or copy the folder by hand and open it.",
+                ) from error
+
+    def _run(self, names: list[str] | None, output: int, within_s: float) -> None:
+        order = json.dumps({"folder": self.folder, "names": names}).encode() + b"\n"
+        try:
+            done = subprocess.run(
+                ssh_words(self.address, starter(None)),
+                input=sent_text(_FILES_SIDE) + order,
+                stdout=output,
+                stderr=subprocess.PIPE,
+                timeout=within_s,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise BadInput("ssh is not on the PATH here.", remedy="Install it.") from None
+        except subprocess.TimeoutExpired:
+            raise BadInput(
+                f"{self.address.host} did not send its files within {within_s:g} s.",
+                remedy="Copy the folder by hand and open it.",
+            ) from None
+        if done.returncode == _NO_FOLDER:
+            raise BadInput(
+                f"There is no folder {self.folder} on {self.address.host}.",
+                remedy="Name the folder that the server writes its traces to.",
+            )
+        if done.returncode:
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            said = lines[-1].rstrip(".") if lines else f"status {done.returncode}"
+            raise BadInput(
+                f"{self.address.host} cannot be reached: {said}.",
+                remedy=f"Try ssh {self.address.host} by hand (docs/hosts.md).",
+            )
