@@ -11,6 +11,7 @@ from profiler_core.ui.capture.progress import job_panel
 from profiler_core.ui.capture.start import command_line, start
 from profiler_core.ui.capture.style import write_capture_style
 from profiler_core.ui.capture.where import chosen_host, host_card
+from profiler_core.ui.jobs.listing import line_of_jobs
 from profiler_core.ui.page import page, section
 from profiler_core.ui.sign_in.asker import asker
 
@@ -24,7 +25,7 @@ SPEC = PageSpec(
     parameters=("job",),
 )
 
-with page(SPEC):
+with page(SPEC) as first_line:
     write_capture_style()
     job_id = st.query_params.get("job")
     # A container even where it stays empty: what refreshes itself below must keep its place.
@@ -49,7 +50,7 @@ with page(SPEC):
     with right:
         # Above what fills itself in late: a row must not move under the hand that clicks it.
         with st.container():
-            capture_list(job_id)
+            first_line.answer(line_of_jobs(capture_list(job_id), "capture"))
         if not refusal and host:
             section("That machine")
             host_card(host)

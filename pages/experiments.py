@@ -21,7 +21,7 @@ SPEC = PageSpec(
     draws_figures=True,
 )
 
-with page(SPEC):
+with page(SPEC) as first_line:
     write_capture_style()
     experiment_id = st.query_params.get("experiment")
     # A container even where it stays empty: what refreshes itself must keep its place.
@@ -33,4 +33,4 @@ with page(SPEC):
     with left:
         experiment_form()
     with right:
-        experiment_list(experiment_id)
+        experiment_list(experiment_id, first_line)

@@ -14,5 +14,5 @@ SPEC = PageSpec(
     parameters=("whose",),
 )
 
-with page(SPEC):
-    show_jobs()
+with page(SPEC) as first_line:
+    show_jobs(first_line)

@@ -28,7 +28,7 @@ SPEC = PageSpec(
 )
 
 _review_id = st.query_params.get(REVIEW)
-with page(SPEC, writes_headline=bool(_review_id)):
+with page(SPEC, writes_headline=bool(_review_id)) as first_line:
     write_review_style()
     if _review_id:
         review = history.review(_review_id)
@@ -41,7 +41,7 @@ with page(SPEC, writes_headline=bool(_review_id)):
             show_findings(review)
             show_general_notes(review)
     else:
-        show_reviews()
+        show_reviews(first_line)
         show_regressions()
         show_weekly()
         start_from_choice()

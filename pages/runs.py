@@ -30,13 +30,13 @@ SPEC = PageSpec(
 
 _LIST, _TRENDS = "All runs", "Trends"
 
-with page(SPEC):
+with page(SPEC) as first_line:
     view = st.segmented_control(
         "View", [_LIST, _TRENDS], default=_LIST, required=True,
         label_visibility="collapsed", **in_address("view", _LIST),
     )  # fmt: skip
     if view == _TRENDS:
-        show_trends()
+        show_trends(first_line)
     else:
         section("Bring your own")
         upload_panel()
@@ -47,6 +47,6 @@ with page(SPEC):
                 mix_runs()
         show_baselines()
         show_sweeps()
-        show_runs()
+        show_runs(first_line)
         show_captures_elsewhere()
         show_trash()

@@ -120,6 +120,7 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-phone { display:none; }
 .fs-counts td { padding-top:5px; padding-bottom:5px; }
 .fs-detail td, .fs-detail tbody th { vertical-align:top; white-space:normal; }
+.fs-parts td:not(:first-child), .fs-parts thead th { white-space:nowrap; overflow-wrap:normal; }
 .fs-detail small { color:var(--fs-muted); }
 .fs-opened { max-width:860px; }
 .fs-opened thead th:first-child { text-align:left; }

@@ -3,7 +3,16 @@
 from profiler_core.analysis.kernel_sides import kernel_sides
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.summary import summarise
-from profiler_core.analysis.wording.first_lines import fusion_line, kernels_line, timeline_line
+from profiler_core.analysis.wording.first_lines import (
+    experiments_line,
+    fusion_line,
+    jobs_line,
+    kernels_line,
+    reviews_line,
+    runs_line,
+    timeline_line,
+    trends_line,
+)
 from tests.analysis.ledger.pairs import small
 from tests.builders import a_trace, kernel, launch, step
 
@@ -61,3 +70,32 @@ def test_how_busy_the_device_was():
         "5.00 µs, under the profiler."
     )
     assert timeline_line(("eager",), [None]) == ""
+
+
+def test_what_is_here_and_what_goes_on():
+    assert runs_line({"capture": 0, "upload": 0, "sample": 0}) == ""
+    assert runs_line({"capture": 1, "upload": 0, "sample": 8}, "resnet50", "21 Nov 2026") == (
+        "1 capture and 8 samples are here; the newest is resnet50, of 21 Nov 2026."
+    )
+    assert runs_line({"sample": 1}) == "1 sample is here."
+    assert jobs_line(0, 0, 0) == "No job runs or waits."
+    assert jobs_line(0, 0, 2, "capture") == "No capture runs or waits; 2 of the newest failed."
+    assert jobs_line(1, 2, 0) == "1 job runs and 2 wait."
+    assert jobs_line(0, 1, 3) == "1 job waits."
+    assert trends_line(0) == ""
+    assert trends_line(3) == (
+        "3 runs are recorded; none became slower than the run before it beyond the noise."
+    )
+    assert trends_line(3, "resnet50 takes 12 % longer.").endswith(": resnet50 takes 12 % longer.")
+
+
+def test_what_wants_a_verdict_and_what_was_found():
+    assert reviews_line(0, 0) == ""
+    assert reviews_line(5, 2) == "2 of 5 reviews want a verdict."
+    assert reviews_line(1, 1) == "1 of 1 review wants a verdict."
+    assert reviews_line(3, 0) == "3 reviews, all with a verdict."
+    assert experiments_line(0, "", "") == ""
+    assert experiments_line(1, "bert", "default is the fastest.") == "bert: default is the fastest."
+    assert experiments_line(4, "bert", "nothing yet.") == (
+        "The newest of 4 experiments, bert: nothing yet."
+    )

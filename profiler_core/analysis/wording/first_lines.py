@@ -1,11 +1,11 @@
 """The first line of a page: the answer to its question for the chosen runs, with its numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.summary import Summary
-from profiler_core.analysis.wording.sentence import clipped, listed
+from profiler_core.analysis.wording.sentence import clipped, counted, listed
 from profiler_core.units import (
     format_change,
     format_count,
@@ -105,3 +105,75 @@ def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) ->
     ]
     on_cpu = all(summary.device_kind == "cpu" for _, summary in whole)
     return f"The {'CPU' if on_cpu else 'GPU'} is busy for {listed(parts)}, under the profiler."
+
+
+def runs_line(n_of: Mapping[str, int], newest: str = "", created: str = "") -> str:
+    """What has been measured here, and what came last.
+
+    Args:
+        n_of: "capture", "upload", "sample" -> how many comparisons there are.
+        newest: title of the newest capture or upload; "" where there are samples alone.
+        created: its day.
+    """
+    parts = [counted(n, noun) for noun, n in n_of.items() if n]
+    if not parts:
+        return ""
+    verb = "is" if sum(n_of.values()) == 1 else "are"
+    of_day = f", of {created}" if created else ""
+    last = f"; the newest is {clipped(newest, _LONGEST)}{of_day}" if newest else ""
+    return f"{listed(parts)} {verb} here{last}."
+
+
+def trends_line(n_runs: int, slower: str = "") -> str:
+    """Did anything become slower?
+
+    Args:
+        n_runs: that are recorded.
+        slower: a sentence about the newest run that became slower than the one before it.
+    """
+    if slower:
+        return f"The newest regression: {slower}"
+    if not n_runs:
+        return ""
+    verb = "is" if n_runs == 1 else "are"
+    return (
+        f"{counted(n_runs, 'run')} {verb} recorded; none became slower than the run before it "
+        "beyond the noise."
+    )
+
+
+def jobs_line(n_running: int, n_waiting: int, n_failed: int, noun: str = "job") -> str:
+    """What goes on now, and how many of the newest jobs failed."""
+    if not n_running and not n_waiting:
+        failed = f"; {n_failed} of the newest failed" if n_failed else ""
+        return f"No {noun} runs or waits{failed}."
+    parts = []
+    if n_running:
+        parts.append(f"{counted(n_running, noun)} {'runs' if n_running == 1 else 'run'}")
+    if n_waiting:
+        named = counted(n_waiting, noun) if not parts else str(n_waiting)
+        parts.append(f"{named} {'waits' if n_waiting == 1 else 'wait'}")
+    return f"{listed(parts)}."
+
+
+def reviews_line(n: int, n_open: int) -> str:
+    """How many reviews still want a verdict; "" where there is none."""
+    if not n:
+        return ""
+    if not n_open:
+        return f"{counted(n, 'review')}, {'with a verdict' if n == 1 else 'all with a verdict'}."
+    return f"{n_open} of {counted(n, 'review')} {'wants' if n_open == 1 else 'want'} a verdict."
+
+
+def experiments_line(n: int, title: str, answer: str) -> str:
+    """What the newest experiment found; "" where there is none.
+
+    Args:
+        n: how many there are.
+        title: of the newest one.
+        answer: its headline.
+    """
+    if not n:
+        return ""
+    of = f"The newest of {n} experiments, " if n > 1 else ""
+    return f"{of}{clipped(title, _LONGEST)}: {answer}"

@@ -18,15 +18,18 @@ _LISTED = 20
 _SHOWN = 5  # older ones are folded
 
 
-def capture_list(current: str | None) -> None:
+def capture_list(current: str | None) -> tuple[Job, ...]:
     """Draw the list, where there is any; it refreshes itself while something runs or waits.
 
     Args:
         current: the job that the page shows already.
+
+    Returns:
+        What is listed.
     """
     listed = jobs.jobs(_LISTED, kind="capture")
     if not listed:
-        return
+        return ()
     section("Captures on this machine")
     is_live = any(job.is_live for job in listed)
 
@@ -41,6 +44,7 @@ def capture_list(current: str | None) -> None:
                     _row(job, is_current=job.job_id == current)
 
     fragment(follow, run_every=_REFRESH_S if is_live else None)()
+    return listed
 
 
 def _row(job: Job, *, is_current: bool) -> None:

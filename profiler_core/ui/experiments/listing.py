@@ -8,12 +8,13 @@ from profiler_core import home
 from profiler_core.analysis.experiment.realised import Realised, by_finding, realised
 from profiler_core.analysis.rows.table import Table, text_row
 from profiler_core.analysis.wording.experiment import headline
+from profiler_core.analysis.wording.first_lines import experiments_line
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.dates import minute
 from profiler_core.store import history
 from profiler_core.store.experiments import experiments
 from profiler_core.store.history import HistoryUnavailable
-from profiler_core.ui.page import section
+from profiler_core.ui.page import FirstLine, section
 from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.table import show_table
 from profiler_core.units import format_share
@@ -22,15 +23,18 @@ _LISTED = 20
 _SUMMED = 500  # experiments whose predictions are summed up
 
 
-def experiment_list(current: str | None) -> None:
+def experiment_list(current: str | None, first_line: FirstLine) -> None:
     """Draw the list, where there is any.
 
     Args:
         current: the experiment that the page shows already.
+        first_line: of the page, which says what the newest one found.
     """
     listed = list(experiments(home.runs_directory(), _LISTED))
     if not listed:
         return
+    newest = listed[0]
+    first_line.answer(experiments_line(len(listed), newest.title, plain(headline(newest))))
     section("Experiments on this machine")
     for experiment in listed:
         key = experiment.experiment_id

@@ -1,9 +1,11 @@
 """The jobs of a person, an admin's all: state, place in the queue, the way to what they made."""
 
+from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.wording.first_lines import jobs_line
 from profiler_core.door import deeds
 from profiler_core.errors import FusionscopeError
 from profiler_core.jobs import service as jobs
@@ -19,7 +21,7 @@ from profiler_core.ui.file_from_command import made_file
 from profiler_core.ui.jobs.stop import cancel_button
 from profiler_core.ui.jobs.told import show_log, show_problem
 from profiler_core.ui.links import page_link
-from profiler_core.ui.page import section
+from profiler_core.ui.page import FirstLine, section
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.upload.receiving import accepted
@@ -30,8 +32,12 @@ OWN, ALL = "Mine", "Everybody's"
 _KINDS = {"capture": "Capture", "try": "Experiment", "ingest": "Upload", "read": "First reading"}
 
 
-def show_jobs() -> None:
-    """Draw them; the list refreshes itself while something runs or waits."""
+def show_jobs(first_line: FirstLine) -> None:
+    """Draw them; the list refreshes itself while something runs or waits.
+
+    Args:
+        first_line: of the page, which says what goes on.
+    """
     who = asker()
     if who is None:
         return
@@ -41,7 +47,9 @@ def show_jobs() -> None:
             "Whose", [OWN, ALL], default=OWN, required=True, label_visibility="collapsed",
             **in_address("whose", OWN),
         )  # fmt: skip
-    is_live = any(job.is_live for job in listed_jobs(whose))
+    before = listed_jobs(whose)
+    is_live = any(job.is_live for job in before)
+    first_line.answer(line_of_jobs(before))
 
     def follow() -> None:
         listed = listed_jobs(whose)
@@ -63,6 +71,15 @@ def listed_jobs(whose: str) -> tuple[Job, ...]:
         return ()
     sees_all = not who.signed_in or (whose == ALL and "delete" in who.deeds)
     return jobs.jobs(_LISTED, owner=None if sees_all else who.person, which=_is_news)
+
+
+def line_of_jobs(listed: Sequence[Job], noun: str = "job") -> str:
+    """What goes on now; "" where nothing ever did."""
+    states = [job.state for job in listed]
+    n_waiting = states.count("queued")
+    n_live = sum(job.is_live for job in listed)
+    line = jobs_line(n_live - n_waiting, n_waiting, states.count("failed"), noun)
+    return line if listed else ""
 
 
 def _is_news(job: Job) -> bool:

@@ -36,6 +36,6 @@ def show_parts(shown: Shown, row: ModuleRow) -> None:
     if not shown.is_pair:
         st.html("<p class=fs-note>Beside a candidate each group says what it became.</p>")
     table = parts_table(parts, shown.run, shown.labels, _MOST)
-    show_table(table, "fs-detail")
+    show_table(table, "fs-detail fs-parts")
     if table.n_left_out:
         st.caption(f"{table.n_left_out} more groups, each faster than these.")

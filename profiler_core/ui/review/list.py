@@ -6,10 +6,12 @@ from types import MappingProxyType
 
 import streamlit as st
 
+from profiler_core.analysis.wording.first_lines import reviews_line
 from profiler_core.dates import short
 from profiler_core.model.review import ReviewHead
 from profiler_core.store import history
 from profiler_core.ui.address import in_address
+from profiler_core.ui.page import FirstLine
 from profiler_core.ui.review.address import address_of
 from profiler_core.ui.review.doing import tell
 from profiler_core.ui.review.words import OPEN, WORDS, verdict_chip
@@ -18,10 +20,16 @@ _ALL = "All"
 _WORTH_FILTERING = 3  # fewer are seen at one glance
 
 
-def show_reviews() -> None:
-    """Draw the list, newest first; without any, say what a review is."""
+def show_reviews(first_line: FirstLine) -> None:
+    """Draw the list, newest first; without any, say what a review is.
+
+    Args:
+        first_line: of the page, which says how many want a verdict.
+    """
     tell()
     every = history.review_heads()
+    n_open = sum(head.verdict is None for head in every)
+    first_line.answer(reviews_line(len(every), n_open))
     if not every:
         st.html(
             "<p class=fs-sub>No review yet. A review keeps what your team makes of a comparison: "

@@ -16,11 +16,16 @@ from profiler_core.ui.page import section
 _MOST = 5
 
 
-def show_regressions() -> None:
-    """A line for each, with the way to both runs; nothing where none is known."""
+def show_regressions() -> str:
+    """A line for each, with the way to both runs; nothing where none is known.
+
+    Returns:
+        The first line's sentence; "" where there is none.
+    """
     regressions = history.newest_regressions(_MOST)
     if not regressions:
-        return
+        return ""
+    sentences: list[str] = []
     section(
         "What became slower", "Against the run before on its line of the trends, beyond the noise."
     )
@@ -28,6 +33,7 @@ def show_regressions() -> None:
         run, before = regression.run, regression.before
         changes = changes_between(before, run) if before is not None else ()
         sentence = regression_sentence(run, regression.difference, changes)
+        sentences.append(sentence)
         with st.container(
             horizontal=True, vertical_alignment="center", gap="medium", key=f"fs_slower_{number}"
         ):
@@ -39,3 +45,4 @@ def show_regressions() -> None:
             if before is not None and history.has_files(before) and history.has_files(run):
                 keys = (key_of_recorded(before), key_of_recorded(run))
                 page_link("overview", "Compare the two", query_of(keys))
+    return sentences[0]

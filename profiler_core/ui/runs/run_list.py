@@ -6,7 +6,8 @@ import streamlit as st
 
 from profiler_core.analysis.compare import is_empty
 from profiler_core.analysis.step_time import step_time_ns
-from profiler_core.dates import minute
+from profiler_core.analysis.wording.first_lines import runs_line
+from profiler_core.dates import day, minute
 from profiler_core.errors import FusionscopeError
 from profiler_core.store import catalogue
 from profiler_core.store.deletion import delete
@@ -15,7 +16,7 @@ from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import query_of
 from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.overview.headline import entry_facts
-from profiler_core.ui.page import section
+from profiler_core.ui.page import FirstLine, section
 from profiler_core.ui.paging import choose_page
 from profiler_core.ui.reading import run_of
 from profiler_core.ui.runs.ownership import may_delete
@@ -37,8 +38,13 @@ _REFRESH = (
 )
 
 
-def show_runs() -> None:
-    """Draw the list in its sections, a page of each, with a search."""
+def show_runs(first_line: FirstLine) -> None:
+    """Draw the list in its sections, a page of each, with a search.
+
+    Args:
+        first_line: of the page, which says how many there are.
+    """
+    _answer(first_line)
     show_last_deletion()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         words = st.text_input(
@@ -48,6 +54,18 @@ def show_runs() -> None:
     shown = [_show_section(origin, title, words) for origin, title in _SECTIONS]
     if not any(shown) and words.split():
         st.html("<p class=fs-note>Nothing here has all these words in its name.</p>")
+
+
+def _answer(first_line: FirstLine) -> None:
+    origins = [origin for origin, _ in _SECTIONS]
+    n_of = {str(o): catalogue.n_groups(catalogue.Wanted(origins=(o,))) for o in origins}
+    own = catalogue.Wanted(origins=("capture", "upload"))
+    newest = next(iter(catalogue.groups(own, limit=1).groups), None)
+    if newest is None:
+        first_line.answer(runs_line(n_of))
+    else:
+        created = day(newest.created_at) if newest.created_at else ""
+        first_line.answer(runs_line(n_of, newest.title, created))
 
 
 def _refresh() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from profiler_core.analysis.trend import TrendChart, TrendPoint, trend
+from profiler_core.analysis.wording.first_lines import trends_line
 from profiler_core.dates import minute
 from profiler_core.figures.template import CONFIG
 from profiler_core.figures.trend import Order, format_metric, trend_figure, trend_legend
@@ -14,6 +15,7 @@ from profiler_core.session.cache import SHARED
 from profiler_core.store import history
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.notes import show_notes
+from profiler_core.ui.page import FirstLine
 from profiler_core.ui.paging import choose_page
 from profiler_core.ui.runs.chosen_point import CHOSEN, show_chosen_point
 from profiler_core.ui.runs.keeping import bring_up_to_date
@@ -25,14 +27,19 @@ _CHARTS = 4  # of a page
 _TABLE_ROWS = 50  # of a page
 
 
-def show_trends() -> None:
-    """Draw all of it."""
+def show_trends(first_line: FirstLine) -> None:
+    """Draw all of it.
+
+    Args:
+        first_line: of the page, which says whether anything became slower.
+    """
     problems = bring_up_to_date()
     now = history.version()
-    if SHARED.get(("n_runs", *now), history.n_runs) == 0:
+    n_runs = SHARED.get(("n_runs", *now), history.n_runs)
+    if n_runs == 0:
         _nothing_recorded()
         return
-    show_regressions()
+    first_line.answer(trends_line(n_runs, show_regressions()))
     filters = choose_filters()
     metric, order, since = choose_metric()
     filters = replace(filters, since=since)

@@ -4,7 +4,7 @@ import msgspec
 
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.rows.experiment import trials_table
-from profiler_core.analysis.wording.experiment import headline, outcome
+from profiler_core.analysis.wording.experiment import evidence, headline, outcome
 from profiler_core.analysis.wording.sentence import plain
 from tests.analysis.experiment.worlds import World, asked, choices_of, searched
 
@@ -12,6 +12,14 @@ from tests.analysis.experiment.worlds import World, asked, choices_of, searched
 def rows_of(experiment):
     table = trials_table(experiment, leader_of(experiment))
     return table.heads, [dict(zip(table.heads, row, strict=True)) for row in table.rows]
+
+
+def test_time_is_said_in_minutes_and_nothing_tried_has_a_budget_alone():
+    experiment, _ = searched(World({}, start_ns=3_000_000.0), (), asked())
+    tried = msgspec.structs.replace(experiment, budget_s=1200.0)
+    assert " of 20 min." in evidence(tried)
+    untried = msgspec.structs.replace(tried, batches=(), ended_by="")
+    assert evidence(untried) == "The budget is 20 min."
 
 
 def test_no_row_is_the_fastest_where_eager_wins():

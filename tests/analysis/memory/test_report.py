@@ -8,8 +8,10 @@ import pytest
 from profiler_core.analysis.memory.peak import peak_memory
 from profiler_core.analysis.memory.report import memory_report
 from profiler_core.model.run import Measurement
+from profiler_core.model.tally import CUT_SHORT
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.run import Run
+from tests.builders import a_trace, kernel, step
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
 
@@ -23,6 +25,14 @@ def test_a_peak_that_run_json_alone_knows():
     peak = peak_memory(None, measured)
     assert (peak.peak_allocated_bytes, peak.source) == (40_000, "measured")
     assert memory_report(None, measurement=Measurement()).is_empty
+
+
+def test_a_trace_that_is_cut_is_not_told_to_be_recorded_otherwise():
+    """Its events may have been in what is missing."""
+    whole = a_trace(annotations=[step(0, 0, 1000)], device=[kernel(10, 5, 0)])
+    assert "record it with profile_memory=True" in memory_report(whole).no_curve
+    cut = replace(whole, tally=replace(whole.tally, repairs={CUT_SHORT: 1}))
+    assert "profile_memory" not in memory_report(cut).no_curve
 
 
 @pytest.mark.parametrize("mode", ["eager", "default", "reduce-overhead"])
