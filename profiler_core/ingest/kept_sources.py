@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from profiler_core.ingest.windows_paths import with_slashes
+
 _MOST_BYTES = 16 << 20
 
 
@@ -22,5 +24,7 @@ def read_kept_sources(path: Path) -> dict[str, dict[int, str]]:
     for name, value in files.items() if isinstance(files, dict) else ():
         lines = value.get("lines") if isinstance(value, dict) else None
         if isinstance(lines, dict):
-            sources[name] = {int(n): str(text) for n, text in lines.items() if n.isdigit()}
+            sources[with_slashes(name)] = {
+                int(n): str(text) for n, text in lines.items() if n.isdigit()
+            }
     return sources

@@ -24,7 +24,9 @@ HIDDEN = "(left out)"
 _MACHINE_KEYS = ("host", "hostname", "user", "gpu_uuid", "python_executable", "cwd", "variables")
 # An absolute path with at least one folder, POSIX or Windows; not what follows "https:".
 _POSIX = re.compile(r"(?<![\w:/.<])(?:~|\.{1,2})?/(?:[^\s/:'\"<>|,;()\[\]]+/)+")
-_WINDOWS = re.compile(r"(?<!\w)[A-Za-z]:[\\/](?:[^\s\\/:'\"<>|]+[\\/])+")
+# A folder of Windows often has a blank in it: C:/Users/Ada Lovelace/net.py.
+_SEGMENT = r"[^\s\\/:'\"<>|]+(?: [^\s\\/:'\"<>|]+){0,2}"
+_WINDOWS = re.compile(rf"(?<!\w)[A-Za-z]:[\\/](?:{_SEGMENT}[\\/])+")
 _HOME = re.compile(r"(?:/home/|/Users/|\\Users\\)([^/\\\s:'\"]+)")
 _SHORTEST_NAME = 3  # of a host or a user; shorter ones are parts of common words
 

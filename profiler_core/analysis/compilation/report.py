@@ -39,6 +39,7 @@ from profiler_core.model.trace import Trace
 LIBRARY = re.compile(
     r"site-packages/|dist-packages/|lib/python3\.\d+/|<frozen |/torch/nn/|/torch/_dynamo/"
     r"|profiler_core/capture/child/(?!models\.py|workloads\.py)"
+    r"|^[A-Za-z]:/(?:[^/]+/)*Lib/"  # Python's own on Windows, and its site-packages
 )
 # Requests to tell PyTorch's developers: nothing that a user can change.
 _TO_PYTORCH = re.compile(r"(?:report|file) an issue", re.IGNORECASE)

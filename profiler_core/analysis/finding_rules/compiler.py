@@ -11,6 +11,7 @@ from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule, kernel_items
 from profiler_core.analysis.finding_rules.op_work import op_work
 from profiler_core.analysis.item import Item, break_item
+from profiler_core.analysis.memory.frames import place
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.model.compilation import Frame
@@ -31,7 +32,7 @@ def frame_skips(facts: Facts) -> Finding | None:
     if report is None or not report.skips:
         return None
     skip = report.skips[0]
-    location = f" ({skip.place.file.rsplit('/', 1)[-1]}:{skip.place.line})" if skip.place else ""
+    location = f" ({place(skip.place.file, skip.place.line)})" if skip.place else ""
     lost = report.lost
     loss = "" if lost is None else f" {lost.sentence}"
     reason = skip.event.reason.rstrip(".")
@@ -71,7 +72,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         key="graph_breaks",
         change=Change("no_breaks"),
         title=f"{len(report.breaks)} graph break{'s' if len(report.breaks) > 1 else ''} in a step.",
-        evidence=f"{first.place.file.rsplit('/', 1)[-1]}:{first.place.line}: "
+        evidence=f"{place(first.place.file, first.place.line)}: "
         f"{first.event.reason.rstrip('.')}{further}.{basis}",
         advice=first.advice,
         page="compilation",
@@ -153,7 +154,7 @@ def cudagraphs_skipped(facts: Facts) -> Finding | None:
     change, prediction = _replayed(facts, report, kind)
     further = f", and {len(left_out) - 1} more." if len(left_out) > 1 else "."
     first = left_out[0]
-    location = f" ({first.file.rsplit('/', 1)[-1]}:{first.line})" if first.file else ""
+    location = f" ({place(first.file, first.line)})" if first.file else ""
     return Finding(
         key="cudagraphs_skipped",
         change=change,

@@ -9,7 +9,7 @@ from these rounds.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import PureWindowsPath
 from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison, Side, compared_step_time
@@ -154,7 +154,8 @@ def _obstacle(comparison: CandidateComparison, sides: tuple[Side, Side]) -> str 
 
 def _in_checkouts(baseline: str, candidate: str) -> bool:
     """The same function of the same file, in two checkouts: `before/model.py:build`."""
-    return ".py:" in baseline and PurePath(baseline).name == PurePath(candidate).name
+    names = [PureWindowsPath(side).name for side in (baseline, candidate)]  # which knows both
+    return ".py:" in baseline and names[0] == names[1]
 
 
 def _because(error: str | None) -> str:

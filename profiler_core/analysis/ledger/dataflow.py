@@ -23,6 +23,7 @@ from profiler_core.analysis.ledger.fragments import (
     translated,
 )
 from profiler_core.analysis.ledger.operators import operator
+from profiler_core.analysis.memory.frames import place
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
@@ -189,7 +190,7 @@ def _of_cpp_kernel(
 def innermost_line(stack: str) -> str | None:
     """`file.py:84` of the last frame of a printed stack."""
     frames = _FRAME.findall(stack)
-    return f"{frames[-1][0].rsplit('/', 1)[-1]}:{frames[-1][1]}" if frames else None
+    return place(*frames[-1]) if frames else None
 
 
 def ends_reduction(call: GeneratedCall) -> bool:

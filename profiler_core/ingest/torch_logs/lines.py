@@ -13,6 +13,7 @@ from pathlib import Path
 from profiler_core.errors import BadInput
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.stream import Stream
+from profiler_core.ingest.windows_paths import with_slashes
 
 CHUNK_BYTES = 1 << 20
 # The longest record line met in practice is 40 kB (a scheduler node with its stack traces).
@@ -104,6 +105,9 @@ def _encoding(path: Path, head: bytes) -> str:
 def _clean(batch: list[str], repairs: Counter[str]) -> list[str]:
     """Strip what terminals add; the common line has none of it, so whole batches pass untouched."""
     text = "\n".join(batch)
+    if ":\\" in text:
+        text = with_slashes(text)
+        batch = text.split("\n")
     longest = max(map(len, batch))
     if "\r" not in text and "\x1b" not in text and longest <= MAX_LINE_CHARS:
         return batch

@@ -22,6 +22,7 @@ from profiler_core.ingest.torch_logs.recompiles import parse_guard
 from profiler_core.ingest.torch_trace.metrics import compilation, limit_of
 from profiler_core.ingest.torch_trace.phases import PhaseTally
 from profiler_core.ingest.torch_trace.records import TraceRecord, decode, payload_text, records
+from profiler_core.ingest.windows_paths import with_slashes
 from profiler_core.model.compilation import (
     Compilation,
     CompileFailure,
@@ -149,7 +150,7 @@ class _Reader:
     def _string(self, record: TraceRecord) -> None:
         body = record.body
         if isinstance(body, list) and len(body) == 2 and isinstance(body[1], int):
-            self._strings[body[1]] = str(body[0])
+            self._strings[body[1]] = with_slashes(str(body[0]))
 
     def _break(self, record: TraceRecord) -> None:
         text = payload_text(record.payload or b"")

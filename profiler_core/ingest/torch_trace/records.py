@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES, chunks
+from profiler_core.ingest.windows_paths import with_slashes
 
 HEADER = re.compile(
     rb"(?:\[rank\d+\]:)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d{3,9} \d+ "
@@ -99,7 +100,7 @@ def records(
 
 def payload_text(payload: bytes) -> str:
     """Payloads are UTF-8; anything else is shown with replacement characters."""
-    return payload.decode("utf-8", errors="replace")
+    return with_slashes(payload.decode("utf-8", errors="replace"))
 
 
 def decode(text: bytes) -> Any:
