@@ -154,7 +154,7 @@ def cudagraphs_skipped(facts: Facts) -> Finding | None:
     change, prediction = _replayed(facts, report, kind)
     further = f", and {len(left_out) - 1} more." if len(left_out) > 1 else "."
     first = left_out[0]
-    location = f" ({place(first.file, first.line)})" if first.file else ""
+    location = f" ({place(first.file, first.line)})" if first.file and first.line else ""
     return Finding(
         key="cudagraphs_skipped",
         change=change,
