@@ -18,6 +18,7 @@ from profiler_core.model.trace import Trace
 from profiler_core.units import format_count
 
 WHAT_IS_LEFT = "its numbers are of what is left of it, and compare with no other run's."
+_MOST_KEYS = 5  # in one sentence
 MEASURED_ON_THE_CPU = "Measured on the CPU: there are no copies, launches or idle causes to count."
 
 
@@ -43,6 +44,8 @@ def trace_notes(
         notes += recording_notes(recording)
     elif not trace.has_device_events:
         notes.append(_without_gpu_events(trace))
+    if trace.tally.unread_keys:
+        notes.append(_unread(trace.tally.unread_keys))
     hidden = memory_note(trace)
     if hidden:
         notes.append(hidden)
@@ -98,6 +101,17 @@ def _damage(tally: Tally) -> list[str]:
         reasons = "; ".join(tally.skipped)
         notes.append(f"{_count(tally.n_skipped, 'event')} could not be read: {reasons}.")
     return notes
+
+
+def _unread(keys: Mapping[str, int]) -> str:
+    most = sorted(keys.items(), key=lambda entry: -entry[1])
+    shown = listed([f"{key} ({format_count(n)})" for key, n in most[:_MOST_KEYS]])
+    more = len(keys) - _MOST_KEYS
+    others = f", and {_count(more, 'other key')}" if more > 0 else ""
+    return (
+        "The trace's events have what Fusionscope does not read (a newer torch, or another "
+        f"writer): {shown}{others}."
+    )
 
 
 def _without_gpu_events(trace: Trace) -> str:

@@ -46,6 +46,7 @@ class _Meta(msgspec.Struct, frozen=True):
     repairs: dict[str, int]
     metadata: dict[str, Any]
     tables: dict[str, _TableFile]
+    unread_keys: dict[str, int] = {}
 
 
 class Source(Protocol):
@@ -87,6 +88,7 @@ def write(folder: Path, trace: Source, metadata: Mapping[str, Any] | None = None
             repairs=dict(trace.tally.repairs),
             metadata={**trace.metadata, **(metadata or {})},
             tables=tables,
+            unread_keys=dict(trace.tally.unread_keys),
         )
         (scratch / _META).write_bytes(msgspec.json.encode(meta))
         _move_into_place(scratch, folder)
@@ -113,7 +115,7 @@ def load(folder: Path) -> Trace | None:
         return None
     if any(frame is None for frame in frames.values()):
         return None
-    tally = Tally(n_events=meta.n_events, skipped=meta.skipped, repairs=meta.repairs)
+    tally = Tally(meta.n_events, meta.skipped, meta.repairs, meta.unread_keys)
     loaded = {name: frame for name, frame in frames.items() if frame is not None}
     return Trace(
         source=meta.source,

@@ -22,6 +22,8 @@ class Tally:
     n_events: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)  # reason -> number of events
     repairs: Mapping[str, int] = field(default_factory=dict)  # what was mended -> how often
+    # Keys of events that nothing reads, as a newer torch may write them -> how often.
+    unread_keys: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_read(self) -> int:

@@ -15,6 +15,7 @@ from profiler_core.ingest.kineto.chunks import Chunks
 from profiler_core.ingest.kineto.decode import UndecodableError, decoder
 from profiler_core.ingest.kineto.repair import Mender
 from profiler_core.ingest.kineto.tables import Dealer, Rows
+from profiler_core.ingest.kineto.unread_keys import unread_keys
 from profiler_core.ingest.limits import Limits
 
 
@@ -93,11 +94,14 @@ class Pipeline:
                 return
         wide = self.mender.mend(text, is_last=is_last)
         if wide.height:
-            yield self._dealer.deal(wide)
+            rows = self._dealer.deal(wide)
+            rows.unread_keys = unread_keys(text)
+            yield rows
 
     def _decode(self, text: bytes) -> Rows:
         try:
             rows = self._dealer.deal(self._decoder.decode(text))
+            rows.unread_keys = unread_keys(text)
             if n_quoted := mend_text.count_quoted_numbers(text):
                 rows.repairs[mend_text.QUOTED] += n_quoted
             return rows
@@ -107,5 +111,6 @@ class Pipeline:
             if not repairs:
                 raise
             rows = self._dealer.deal(self._decoder.decode(mended))
+            rows.unread_keys = unread_keys(mended)
             rows.repairs += repairs
             return rows

@@ -108,6 +108,7 @@ def reading(
                 n_events=total.n_events,
                 skipped=dict(total.skipped),
                 repairs=dict(total.repairs),
+                unread_keys=dict(total.unread_keys),
             ),
             table=table,
         )

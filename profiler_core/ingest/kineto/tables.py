@@ -50,6 +50,7 @@ class Rows:
     n_events: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     repairs: Counter[str] = field(default_factory=Counter)
+    unread_keys: Counter[str] = field(default_factory=Counter)
     first_ns: int | None = None  # the earliest start on the file's clock, unfilled ones aside
     n_unfilled: int = 0  # records that CUPTI never filled in: start and duration 0 (kineto#109)
 
@@ -58,6 +59,7 @@ class Rows:
         self.n_events += other.n_events
         self.skipped += other.skipped
         self.repairs += other.repairs
+        self.unread_keys += other.unread_keys
         self.n_unfilled += other.n_unfilled
         starts = [start for start in (self.first_ns, other.first_ns) if start is not None]
         self.first_ns = min(starts, default=None)
