@@ -192,7 +192,7 @@ def record(server: Server, out: Path, variant: str) -> None:
 
     recorder = Recorder(
         out, workload="server-loop", variant=variant, training=False, stacks=True,
-        telemetry_seconds=0, steps=3,
+        telemetry_seconds=0, steps=3, graphs=True,
     )  # fmt: skip
     if variant == "graphs":
         server.capture(lambda _: nullcontext())

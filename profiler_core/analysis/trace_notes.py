@@ -44,8 +44,6 @@ def trace_notes(
         notes += recording_notes(recording)
     elif not trace.has_device_events:
         notes.append(_without_gpu_events(trace))
-    if trace.tally.unread_keys:
-        notes.append(_unread(trace.tally.unread_keys))
     hidden = memory_note(trace)
     if hidden:
         notes.append(hidden)
@@ -100,6 +98,8 @@ def _damage(tally: Tally) -> list[str]:
     if tally.n_skipped:
         reasons = "; ".join(tally.skipped)
         notes.append(f"{_count(tally.n_skipped, 'event')} could not be read: {reasons}.")
+    if tally.unread_keys:
+        notes.append(_unread(tally.unread_keys))
     return notes
 
 

@@ -24,7 +24,7 @@ class Plan:
     round_seconds: float = round_plan.DEFAULT_ROUND_SECONDS
     telemetry_seconds: float = round_plan.DEFAULT_TELEMETRY_SECONDS
     profile: bool = True
-    graphs: bool = True
+    graphs: bool = False
     profile_wait: int = 1
     profile_warmup: int = 2
     steps: int = 5

@@ -202,11 +202,14 @@ class Recorder:
         return not self._is_enabled or (self._session is not None and self._session.is_over)
 
     def _watch_graphs(self) -> Optional[GraphCaptures]:
-        """Profile CUDA graphs that are captured from now on: scripts do so before their loop."""
-        if not (self._plan.profile and self._plan.graphs):
+        """Count CUDA graphs that are captured from now on, or profile them.
+
+        From the construction on, because scripts capture theirs before the loop.
+        """
+        if not self._plan.profile:
             return None
-        folder = tempfile.mkdtemp(prefix="fusionscope-")
-        graphs = GraphCaptures(str(Path(folder, names.GRAPH_CAPTURES)))
+        folder = tempfile.mkdtemp(prefix="fusionscope-") if self._plan.graphs else None
+        graphs = GraphCaptures(folder and str(Path(folder, names.GRAPH_CAPTURES)))
         graphs.start()
         weakref.finalize(self, _forget, graphs, folder)
         return graphs
@@ -244,9 +247,10 @@ class Recorder:
         os.kill(os.getpid(), number)  # the default action is back
 
 
-def _forget(graphs: GraphCaptures, folder: str) -> None:
+def _forget(graphs: GraphCaptures, folder: Optional[str]) -> None:
     graphs.stop()
-    shutil.rmtree(folder, ignore_errors=True)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _last_line(session: Session) -> str:

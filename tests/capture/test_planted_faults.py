@@ -15,6 +15,7 @@ from tests.lazily import Lazily
 torch = Lazily("torch")
 
 FAULTS = Path(__file__).parent / "workloads" / "faults.py"
+LOOPS = Path(__file__).parents[2] / "benchmarks" / "loop_captures.py"
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]
 
@@ -23,14 +24,15 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]
 def checked(tmp_path):
     """`checked(function, fault, training)` -> numerics of run.json."""
 
-    def check(function, fault="", *, training=False):
+    def check(function, fault="", *, training=False, precision="", file=FAULTS, **options):
         torch._dynamo.reset()
-        options = {"fault": fault} if fault else {}
-        request = workloads.Request(f"{FAULTS}:{function}", None, (), options, training, seed=0)
+        if fault:
+            options["fault"] = fault
+        request = workloads.Request(f"{file}:{function}", None, (), options, training, seed=0)
         bench = numerics.Bench(request, torch.device("cpu"))
         path = str(tmp_path / "reference.pt")
-        numerics.make_reference(bench, _variant("eager"), path)
-        return numerics.compare(bench, _variant("backend:aot_eager"), path, None)
+        numerics.make_reference(bench, _variant(f"eager{precision}"), path)
+        return numerics.compare(bench, _variant(f"backend:aot_eager{precision}"), path, None)
 
     return check
 
@@ -48,6 +50,28 @@ def test_the_model_as_it_should_be_is_right(checked, function, training):
     assert answer["verdict"] == "right", answer
     assert answer["reference"] == "fp64", answer
     assert answer["tolerance"] < 5e-3  # eager's own error is rounding, not another sample
+
+
+@pytest.mark.parametrize("precision", ["+fp16-autocast", "+bf16-autocast"])
+def test_training_in_16_bits_with_dropout_has_the_same_draws_in_its_reference(checked, precision):
+    answer = checked("layers", training=True, precision=precision)
+    assert answer["reference"] == "fp64", answer
+    assert answer["verdict"] == "right", answer
+
+
+@pytest.mark.parametrize("precision", ["+fp16-autocast", "+bf16-autocast"])
+def test_a_transformer_trained_in_16_bits_is_right(checked, precision):
+    """Adam moves weights by the sign of gradients that 16 bits round away; found on an H200."""
+    answer = checked("vit", file=LOOPS, precision=precision, size="tiny", batch_size=4)
+    assert answer["verdict"] == "right", answer
+    assert answer["tolerance"] < 0.03
+
+
+@pytest.mark.parametrize("precision", ["+fp16-autocast", "+bf16-autocast"])
+@pytest.mark.parametrize("fault", ["sign", "swapped layer", "dropped dropout"])
+def test_wrong_training_in_16_bits(checked, fault, precision):
+    """A factor of 1.001, the fault "scale", is less than 16 bits round."""
+    assert checked("layers", fault, training=True, precision=precision)["verdict"] == "wrong"
 
 
 @pytest.mark.parametrize("training", [False, True])

@@ -11,7 +11,8 @@ from hashlib import blake2b
 import polars as pl
 
 from profiler_core.analysis.categories import CATEGORY
-from profiler_core.model.trace import KERNEL
+from profiler_core.analysis.event_operators import event_operators
+from profiler_core.model.trace import KERNEL, Trace
 
 COMMUNICATION = "communication"
 
@@ -35,18 +36,18 @@ KERNEL_TIME_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-def kernel_times(work: pl.DataFrame, ops: pl.DataFrame, step_names: Sequence[str]) -> pl.DataFrame:
+def kernel_times(trace: Trace, work: pl.DataFrame, step_names: Sequence[str]) -> pl.DataFrame:
     """Device events that are no communication, by step and kind of kernel.
 
     Args:
-        work: of `categorise`.
-        ops: of the trace.
+        trace: of the rank.
+        work: its `categorise`, each event with its step.
         step_names: by number of the step.
 
     Returns:
         As KERNEL_TIME_SCHEMA; copies and memsets are a key for each name.
     """
-    marked = with_alone(with_shapes(work, ops))
+    marked = with_alone(with_shapes(trace, work))
     kernels = marked.filter(pl.col("step").is_not_null(), pl.col("category") != COMMUNICATION)
     if kernels.height == 0:
         return pl.DataFrame(schema=KERNEL_TIME_SCHEMA)
@@ -74,11 +75,16 @@ def kernel_times(work: pl.DataFrame, ops: pl.DataFrame, step_names: Sequence[str
     ).select(pl.col(column).cast(dtype) for column, dtype in KERNEL_TIME_SCHEMA.items())
 
 
-def with_shapes(work: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
-    """Device events with `input_dims` of the operator that launched them; null: not recorded."""
-    shapes = ops.drop_nulls(["external_id", "input_dims"]).unique("external_id", keep="last")
-    dims = shapes.select("external_id", "input_dims")
-    return work.join(dims, on="external_id", how="left", maintain_order="left")
+def with_shapes(trace: Trace, work: pl.DataFrame) -> pl.DataFrame:
+    """Device events with `input_dims` of the operator that launched them; null: not recorded.
+
+    Args:
+        trace: of the events.
+        work: all of them, in the order of `categorise`.
+    """
+    rows = work.with_row_index("event")
+    dims = event_operators(trace, rows).select("event", "input_dims")
+    return rows.join(dims, on="event", how="left", maintain_order="left").drop("event")
 
 
 def with_alone(work: pl.DataFrame) -> pl.DataFrame:

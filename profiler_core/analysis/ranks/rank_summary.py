@@ -79,7 +79,7 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
         n_kernels=work.filter(pl.col("cat") == KERNEL, pl.col("step").is_not_null()).height,
         steps=steps,
         calls=collective_calls(trace, joining, names, rank),
-        kernels=kernel_times(work, trace.ops, names),
+        kernels=kernel_times(trace, work, names),
         idle=_idle(trace, work, window),
         host_ns=_host_ns(window) / window.n_steps,
         host_busy_ns=_host_busy_ns(trace, window),

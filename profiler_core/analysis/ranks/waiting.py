@@ -64,7 +64,7 @@ def _without_slowing(trace: Trace, beside: Mapping[int, float]) -> Trace:
     """Kernels beside a collective last what they cost with nothing beside them, to the ns."""
     if not beside:
         return trace
-    shaped = with_shapes(categorise(trace), trace.ops)
+    shaped = with_shapes(trace, categorise(trace))
     work = with_alone(shaped).with_columns(pl.col("name").cast(pl.String))
     kinds = work.filter(~pl.col("is_alone"), pl.col("category") != COMMUNICATION).select(
         pl.struct(KIND).alias("kind").unique()

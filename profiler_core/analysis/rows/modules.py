@@ -18,8 +18,8 @@ HOW_OPERATORS = (
     "what each took in the baseline, so the operators' times add up to the step's."
 )
 NO_MODULES = (
-    "No file says in which nn.Module a kernel lies: record the trace with with_modules=True or "
-    "with_stack=True, or the compiled run with its structured logs (TORCH_TRACE, torch 2.5 on; "
+    "No file says in which nn.Module a kernel lies: record the trace with with_stack=True, or "
+    "the compiled run with its structured logs (TORCH_TRACE, torch 2.5 on; "
     "fusionscope capture keeps them). Below are operators instead."
 )
 

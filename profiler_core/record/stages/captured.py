@@ -24,15 +24,17 @@ class CapturedGraphs(Stage):
             return False
         folder = graphs.folder
         graphs.stop()
-        if folder is not None and graphs.n_traces:
+        if graphs.n_traces and folder is not None:
             shutil.move(folder, str(recording.directory / names.GRAPH_CAPTURES))
-            number = graphs.n_traces
             recording.note(
-                "1 capture of a CUDA graph was profiled, before the timed rounds."
-                if number == 1
-                else "{} captures of CUDA graphs were profiled, before the timed rounds.".format(
-                    number
-                )
+                "CUDA graphs were captured under the profiler before the timed rounds, which makes "
+                "steps that launch graphs some percent longer: compare this run's kernels, and "
+                "time another one without graphs=True."
+            )
+        elif graphs.n_captures and folder is None:
+            recording.note(
+                "Kernels that CUDA graphs replay have no operator or module: record once more "
+                "with Recorder(graphs=True), made before the graphs are captured."
             )
         note = graphs.note()
         if note is not None:

@@ -78,7 +78,7 @@ def test_shapes_tell_kernels_of_one_name_apart():
     runtime = [launch(n, 1, n) for n in (1, 2, 3, 4)]
     for recorded, n_kinds, cost in ((ops, 2, (100, True, 0.5)), ([], 1, (200, False, 1.0))):
         trace = a_trace(device=device, ops=recorded, annotations=[step(1, 0, 900)], runtime=runtime)
-        times = kernel_times(categorise(trace), trace.ops, ["a step"])
+        times = kernel_times(trace, categorise(trace), ["a step"])
         assert times["key"].n_unique() == times.height == n_kinds
         # Without shapes they are no kernel of one size: nothing is compared.
         (row,) = cost_beside([times]).select("call_ns", "is_compared", "share").iter_rows()
