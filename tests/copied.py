@@ -8,6 +8,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Bytecode comes along, whose dates are kept, five seconds of a core; not what is being written.
+UNFINISHED = shutil.ignore_patterns("*.pyc.*")
+
 
 class Copied:
     """The product in a folder of its own; what is asked of it runs in processes of that copy."""
@@ -17,9 +20,7 @@ class Copied:
         self.variables = variables
         self.package = folder / "profiler_core"
         for name in ("profiler_core", "pages"):
-            shutil.copytree(
-                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
+            shutil.copytree(ROOT / name, folder / name, ignore=UNFINISHED)
 
     def run(self, *words, status=0):
         """`python WORDS…`; its stdout. Fails where it ends with another status."""

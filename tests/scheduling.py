@@ -9,7 +9,7 @@ from xdist.workermanage import WorkerController
 
 _ROOT = Path(__file__).resolve().parents[1]
 _BROWSER = "tests/browser/"
-_TORCH = 'Lazily("torch")'
+_TORCH = ('Lazily("torch")', 'importorskip("profiler_core.testing')
 
 
 class BrowsersTogether(LoadFileScheduling):
@@ -55,4 +55,5 @@ def kind(name: str) -> str:
     if name.startswith(_BROWSER):
         return "browser"
     path = _ROOT / name
-    return "torch" if path.is_file() and _TORCH in path.read_text(encoding="utf-8") else ""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return "torch" if any(mark in text for mark in _TORCH) else ""

@@ -21,6 +21,7 @@ from tests.browser.conftest import (
     watched_page,
 )
 from tests.browser.waiting import content_width, widths
+from tests.copied import UNFINISHED
 from tests.quick_python import variables
 from tests.test_page_specs import MADE_UP
 
@@ -215,9 +216,8 @@ def test_a_page_of_one_file_is_in_the_menu_and_opens(
 ) -> None:
     """In a copy of the product with that file more, and nothing else changed."""
     copy = tmp_path / "checkout"
-    skipped = shutil.ignore_patterns("__pycache__")
     for part in ("profiler_core", "pages", "static", ".streamlit"):
-        shutil.copytree(ROOT / part, copy / part, ignore=skipped)
+        shutil.copytree(ROOT / part, copy / part, ignore=UNFINISHED)
     shutil.copy(ROOT / "app.py", copy)
     (copy / "pages" / "made_up.py").write_text(MADE_UP)
     with running_server(own_home, tmp_path / "log.txt", copy / "app.py") as server:

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, expect
@@ -32,6 +33,7 @@ viewers = ["*@example.org"]
 runners = ["group:performance"]
 admins = ["ada@example.org"]
 """
+LetIn = dict[str, list[Any]]
 PEOPLE = {
     "vera": {"email": "vera@example.org", "name": "Vera Viewer", "email_verified": True},
     "rob": {
@@ -70,6 +72,23 @@ def team(
         (folder / ".streamlit" / "secrets.toml").write_text(secrets_toml(provider))
         with running_server(team_home, folder / "log.txt", **variables(quick_python)) as server:
             yield server
+
+
+@pytest.fixture(scope="module")
+def let_in() -> LetIn:
+    """Cookies of who has signed in and not out again; the way in is four pages."""
+    return {}
+
+
+def signed_in(page: Page, team: Server, subject: str, let_in: LetIn) -> None:
+    """As a person whom the server knows from an earlier test, or by `sign_in`."""
+    if subject in let_in:
+        page.context.add_cookies(let_in[subject])
+        page.goto(team.link())
+        ready(page)
+        return
+    sign_in(page, team, subject)
+    let_in[subject] = page.context.cookies(team.url)
 
 
 def sign_in(page: Page, team: Server, subject: str, link: str = "") -> None:
@@ -134,9 +153,11 @@ def test_a_stranger_sees_the_card_and_no_data_on_any_page(browser: Browser, team
             assert not any(b"reduce-overhead" in frame for frame in sent)
 
 
-def test_a_viewer_sees_runs_and_cannot_capture(browser: Browser, team: Server) -> None:
+def test_a_viewer_sees_runs_and_cannot_capture(
+    browser: Browser, team: Server, let_in: LetIn
+) -> None:
     for page in watched_page(browser):
-        sign_in(page, team, "vera")
+        signed_in(page, team, "vera", let_in)
         page.goto(team.link(**COMPARISON))
         ready(page)
         expect(page.get_by_text(SECRET_NAME).first).to_be_visible()
@@ -151,9 +172,9 @@ def test_a_viewer_sees_runs_and_cannot_capture(browser: Browser, team: Server) -
         expect(page.get_by_text("Uploads need the role of a runner")).to_be_visible()
 
 
-def test_a_runner_can_capture(browser: Browser, team: Server) -> None:
+def test_a_runner_can_capture(browser: Browser, team: Server, let_in: LetIn) -> None:
     for page in watched_page(browser):
-        sign_in(page, team, "rob")
+        signed_in(page, team, "rob", let_in)
         page.goto(team.link("capture"))
         ready(page)
         expect(page.get_by_role("button", name="Start capture")).to_be_enabled()
@@ -161,7 +182,7 @@ def test_a_runner_can_capture(browser: Browser, team: Server) -> None:
 
 
 def test_a_token_is_shown_once_and_opens_nothing_once_it_is_revoked(
-    browser: Browser, team: Server
+    browser: Browser, team: Server, let_in: LetIn
 ) -> None:
     def runs(token: str) -> int:
         request = urllib.request.Request(
@@ -174,7 +195,7 @@ def test_a_token_is_shown_once_and_opens_nothing_once_it_is_revoked(
             return error.code
 
     for page in watched_page(browser):
-        sign_in(page, team, "rob")
+        signed_in(page, team, "rob", let_in)
         page.get_by_test_id("stSidebarNav").get_by_role("link", name="API tokens").click()
         page.wait_for_url("**/api_tokens")
         ready(page)
@@ -199,9 +220,9 @@ def test_signing_in_leads_on_to_where_the_link_led(browser: Browser, team: Serve
         expect(page.get_by_role("heading", name="Kernels")).to_be_visible()
 
 
-def test_an_admin_sees_who_did_what(browser: Browser, team: Server) -> None:
+def test_an_admin_sees_who_did_what(browser: Browser, team: Server, let_in: LetIn) -> None:
     for page in watched_page(browser):
-        sign_in(page, team, "ada")
+        signed_in(page, team, "ada", let_in)
         page.get_by_test_id("stSidebarNav").get_by_role("link", name="Activity").click()
         page.wait_for_url("**/activity")
         ready(page)
@@ -225,10 +246,10 @@ def test_an_account_without_a_role_sees_nothing(browser: Browser, team: Server, 
 
 
 def test_signing_out_ends_it_in_every_tab_and_for_a_copied_cookie(
-    browser: Browser, team: Server, team_home: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, team: Server, let_in: LetIn
 ) -> None:
     for page in watched_page(browser):
-        sign_in(page, team, "ada")
+        signed_in(page, team, "ada", let_in)
         page.goto(team.link(**COMPARISON))
         ready(page)
         cookies = page.context.cookies()
@@ -238,6 +259,7 @@ def test_signing_out_ends_it_in_every_tab_and_for_a_copied_cookie(
         expect(other.get_by_text(SECRET_NAME).first).to_be_visible()
 
         sign_out(page, "Ada Admin")
+        del let_in["ada"]
         # The other tab still has its connection; its next click finds the door closed.
         other.get_by_text("Trends", exact=True).click()
         expect(other.get_by_role("button", name="Sign in")).to_be_visible()
@@ -255,14 +277,14 @@ def test_signing_out_ends_it_in_every_tab_and_for_a_copied_cookie(
 
 
 def test_our_routes_refuse_whoever_is_not_signed_in(
-    browser: Browser, team: Server, team_home: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, team: Server, team_home: Path, let_in: LetIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(team_home))
     address = f"{team.url}/api/timeline/view?start_ns=0&end_ns=9&width=9&token="
     assert status(address) == 401
     assert status(address + sign("timeline", "traces/v1-a")) == 401  # signed by us, for nobody
     for page in watched_page(browser):
-        sign_in(page, team, "vera")
+        signed_in(page, team, "vera", let_in)
         # Signed in, but with a token that was made for somebody else.
         foreign = address + sign("timeline", "traces/v1-a", holder="0" * 32)
         assert page.request.get(foreign).status == 401
@@ -278,6 +300,7 @@ def test_our_routes_refuse_whoever_is_not_signed_in(
         assert status(view) == 401  # the same token in other hands
         cookies = _cookie_header(page.context)
         sign_out(page, "Vera Viewer")
+        del let_in["vera"]
         assert page.request.get(view).status == 401
         assert status(view, cookies) == 401  # token and cookie of before
 

@@ -221,7 +221,7 @@ def test_users_read_of_it(trace, capsys, monkeypatch):
 def test_a_copy_of_the_program_with_the_one_file_has_it_in_every_process(tmp_path, trace):
     package = Path(profiler_core.__file__).parent
     copy = tmp_path / "program" / "profiler_core"
-    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__", "_bundled"))
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("_bundled", "*.pyc.*"))
     shutil.copy(VENDOR, copy / "ingest" / "formats")
 
     def run(*words: str) -> str:

@@ -2,9 +2,13 @@
 
 import pytest
 
-timing = pytest.importorskip("profiler_core.testing.timing")
-
 pytestmark = pytest.mark.torch
+
+
+@pytest.fixture
+def timing():
+    """Imports torch: not while every worker collects this file."""
+    return pytest.importorskip("profiler_core.testing.timing")
 
 
 class Clock:
@@ -27,7 +31,7 @@ class Clock:
 
 
 @pytest.mark.parametrize(("call_s", "at_most_s"), [(0.3, 30), (1.0, 30), (0.0001, 25)])
-def test_it_ends_near_the_time_that_it_may_take(monkeypatch, call_s, at_most_s):
+def test_it_ends_near_the_time_that_it_may_take(timing, monkeypatch, call_s, at_most_s):
     """A round of 25 slices of both, five of them at least, took minutes where a call is slow."""
     clock = Clock()
     monkeypatch.setattr(timing, "time", clock)
@@ -36,7 +40,7 @@ def test_it_ends_near_the_time_that_it_may_take(monkeypatch, call_s, at_most_s):
     assert clock.perf_counter() < at_most_s
 
 
-def test_each_side_has_a_slice_even_where_no_time_is_left(monkeypatch):
+def test_each_side_has_a_slice_even_where_no_time_is_left(timing, monkeypatch):
     clock = Clock()
     monkeypatch.setattr(timing, "time", clock)
     judged = timing.not_slower((clock.takes(1.0), clock.takes(3.0)), (), by="+5%", seconds=0)
