@@ -45,6 +45,11 @@ def readable_kernel_name(name: str) -> str:
     return _demangled(name)[0] or plain_kernel_name(name)
 
 
+def unmangled_name(name: str) -> str:
+    """The identifiers of a mangled name as `readable_kernel_name` has them; any other as it is."""
+    return _demangled(name)[0] or name
+
+
 def _demangled(name: str) -> tuple[str, str]:
     """(identifiers, all that follows the first of them in the name); ("", "") where not mangled."""
     start = _MANGLED.match(name)

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from profiler_core.analysis.kernel_names import unmangled_name
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.timeline.index import Index
 from profiler_core.timeline.view import View
@@ -47,7 +48,8 @@ def encode(index: Index, view: View) -> bytes:
             "series": view.series,
             "count_lanes": view.count_lanes,
             "names": [
-                clipped(index.name_text(number), MAX_NAME_LENGTH) for number in names.tolist()
+                clipped(unmangled_name(index.name_text(number)), MAX_NAME_LENGTH)
+                for number in names.tolist()
             ],
             "columns": described,
         }

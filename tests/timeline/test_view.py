@@ -154,3 +154,14 @@ def test_names_of_any_kind_survive(tmp_path, name):
     index = an_index(tmp_path, kernel(0, 10, name=name))
     header, _ = decoded(encode(index, view(index, 0, 100, 50)))
     assert header["names"] == [name]
+
+
+def test_a_mangled_name_is_drawn_as_its_identifiers(tmp_path):
+    mangled = "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOnePassI"
+    index = an_index(
+        tmp_path, kernel(0, 10, name=mangled), kernel(20, 10, name="void at::f<int>()")
+    )
+    header, columns = decoded(encode(index, view(index, 0, 100, 50)))
+    assert [header["names"][n] for n in columns["name"]] == [
+        "ck_tile::kentry…Rmsnorm2dFwd", "void at::f<int>()",
+    ]  # fmt: skip
