@@ -19,6 +19,7 @@ __all__ = ["Markup", "breakable", "escape", "load_templates", "phrase", "render"
 
 
 # At a hyphen or a space a browser breaks by itself.
+_BROKEN_UP_TO = 2000  # characters: time for dots without end grows with their square
 _SEPARATOR = re.compile(r"(?<=[\w.])([_./]+)(?=\w)")
 
 
@@ -63,8 +64,9 @@ def _environment() -> Environment:
 
 def breakable(name: str) -> Markup:
     """A name that breaks between its words, not in the middle of one, in a narrow column."""
-    parts = _SEPARATOR.sub("\\1\n", name).split("\n")
-    return Markup("<wbr>").join(parts)
+    head, rest = name[:_BROKEN_UP_TO], name[_BROKEN_UP_TO:]
+    parts = _SEPARATOR.sub("\\1\n", head).split("\n")
+    return Markup("<wbr>").join(parts) + rest
 
 
 def phrase(parts: Iterable[Any]) -> Markup:

@@ -1,5 +1,6 @@
 """Templates escape what is put into them, whatever it is."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,9 @@ def test_words_are_listed_as_they_are_read_aloud():
     assert (ended("no GPU"), ended("No GPU."), clause("No GPU.")) == (
         "no GPU.", "No GPU.", "No GPU"
     )  # fmt: skip
+
+
+def test_dots_without_end_hold_no_page_up():
+    began_s = time.process_time()
+    assert breakable("a" + "." * 100_000 + "<b>").endswith(".&lt;b&gt;")
+    assert time.process_time() - began_s < 2.0

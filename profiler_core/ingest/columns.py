@@ -27,6 +27,7 @@ from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 # found any more, because the version is part of the folder's name.
 SCHEMA_VERSION = 5
 
+LONGEST_NAME = 10_000  # characters of an event's name; those of CUTLASS's kernels have up to 4 000
 _META = "meta.json"
 _BLOCK_BYTES = 4 << 20
 
@@ -143,12 +144,27 @@ def _table_path(folder: Path, table: str) -> Path:
     return folder / f"{table}.arrow"
 
 
+def _with_short_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same, each name cut where no real one is as long: rules are tried on every name."""
+    shortened = [
+        pl.col(column.name).cast(pl.String).str.head(LONGEST_NAME).cast(column.dtype)
+        for column in frame
+        if isinstance(column.dtype, pl.Categorical) and _longest(column.unique()) > LONGEST_NAME
+    ]
+    return frame.with_columns(shortened)
+
+
+def _longest(names: pl.Series) -> int:
+    longest = names.cast(pl.String).str.len_chars().max()
+    return longest if isinstance(longest, int) else 0
+
+
 def _write_table(folder: Path, table: str, frame: pl.DataFrame) -> _TableFile:
     path = _table_path(folder, table)
     # Newest: strings as views into one shared buffer, which is how ingest built them. Any other
     # level writes each of the million copies of "[[64,3,7,7],…]" out.
     # One batch: several would be copied together on loading.
-    frame.rechunk().write_ipc(
+    _with_short_names(frame).rechunk().write_ipc(
         path, compat_level=pl.CompatLevel.newest(), record_batch_size=max(1, frame.height)
     )
     return _TableFile(n_rows=frame.height, n_bytes=path.stat().st_size, crc32=_checksum(path))

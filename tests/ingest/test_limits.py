@@ -1,6 +1,7 @@
 """A legal file without end is refused in a sentence, with what was read so far and how to go on."""
 
 import gzip
+import json
 import sqlite3
 import zlib
 from collections import Counter
@@ -10,6 +11,7 @@ import pytest
 from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
 from profiler_core.ingest import limits
+from profiler_core.ingest.columns import LONGEST_NAME
 from profiler_core.ingest.nsight_systems.database import Database, integer
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
@@ -115,3 +117,16 @@ def test_a_limit_of_nothing_is_refused(home, tmp_path, key):
     (home / "settings.toml").write_text(f"{key} = 0")
     with pytest.raises(BadInput, match=f"{key} is 0"):
         open_trace(a_trace(tmp_path / "trace.json", 10))
+
+
+def test_a_name_without_end_is_cut_for_every_rule_is_tried_on_it(home, tmp_path):
+    names = ["k" * 200_000 + "1", "k" * 200_000 + "2", "m" * LONGEST_NAME, "aten::mm"]
+    events = [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 10 * n, "dur": 5,
+         "args": {"device": 0, "stream": 7}}
+        for n, name in enumerate(names)
+    ]  # fmt: skip
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    kept = open_trace(path).device["name"].cast(str).to_list()
+    assert kept == ["k" * LONGEST_NAME] * 2 + names[2:]
