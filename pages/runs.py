@@ -9,6 +9,7 @@ from profiler_core.ui.runs.baseline import show_baselines
 from profiler_core.ui.runs.elsewhere import show_captures_elsewhere
 from profiler_core.ui.runs.mix_runs import mix_runs
 from profiler_core.ui.runs.open_path import open_by_path
+from profiler_core.ui.runs.profile_server import profile_server
 from profiler_core.ui.runs.run_list import show_runs
 from profiler_core.ui.runs.sweep_list import show_sweeps
 from profiler_core.ui.runs.trash import show_trash
@@ -43,6 +44,8 @@ with page(SPEC) as first_line:
         with st.container(horizontal=True, gap="medium"):
             with st.expander("Open files of this server by their path", type="compact"):
                 open_by_path()
+            with st.expander("Profile a running inference server", type="compact"):
+                profile_server()
             with st.expander("Compare runs of different captures", type="compact"):
                 mix_runs()
         show_baselines()

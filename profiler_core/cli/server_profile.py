@@ -150,8 +150,22 @@ def _plan(wish: Wish) -> str:
     )
 
 
-def profile(wish: Wish, say: Say, is_cancelled: Callable[[], bool], owner: str = "") -> Accepted:
+def profile(
+    wish: Wish,
+    say: Say,
+    is_cancelled: Callable[[], bool],
+    *,
+    upload_id: str = "",
+    owner: str = "",
+) -> Accepted:
     """Start the profiler, wait, stop it, fetch the new traces, and make runs of them.
+
+    Args:
+        wish: what is asked for.
+        say: told what is done.
+        is_cancelled: asked often.
+        upload_id: of the runs; empty: a new one.
+        owner: whose they are; empty: nobody's.
 
     Raises:
         BadInput: the server refuses or does not answer, or nothing new can be read.
@@ -178,7 +192,7 @@ def profile(wish: Wish, say: Say, is_cancelled: Callable[[], bool], owner: str =
     captures = [name for name in folder.listing() if is_capture(name)]
     size = format_bytes(int(sum(written.values())))
     say(f"Fetches {len(written)} traces ({size}) and {len(captures)} of graph captures")
-    upload_id = incoming.new_upload_id()
+    upload_id = upload_id or incoming.new_upload_id()
     with tempfile.TemporaryDirectory(prefix="fusionscope-server-") as temporary:
         fetched = Path(temporary) / "traces"
         fetched.mkdir()

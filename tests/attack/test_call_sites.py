@@ -12,6 +12,7 @@ STARTER = "profiler_core/worker/process.py"
 # Who may call what starts them on behalf of a person: see `test_pages_go_through_the_door`.
 DOOR = "profiler_core/door/deeds.py"
 EXPERIMENTS = "profiler_core/door/experimenting.py"
+SERVERS = "profiler_core/door/servers.py"
 # Which hands it what submits a job.
 SUBMITS = "profiler_core/jobs/service.py"
 
@@ -166,7 +167,9 @@ def test_pages_go_through_the_door() -> None:
             allowed = {"start_module"} if name == "profiler_core/ui/startup.py" else set()
             assert starts <= allowed, f"{name} starts a process past the door"
         if "jobs.submit(" in text or "import submit" in text:
-            assert name in (DOOR, EXPERIMENTS, SUBMITS), f"{name} submits a job past the door"
+            assert name in (DOOR, EXPERIMENTS, SERVERS, SUBMITS), (
+                f"{name} submits a job past the door"
+            )
 
 
 def test_the_servers_import_no_module_that_starts_processes_past_the_door() -> None:
