@@ -135,6 +135,17 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     return sum(sizes), written
 
 
+def _looked_up(common: str, table: Shape, indices: Shape) -> int:
+    """Values that a lookup takes out of a table."""
+    n = prod(indices)
+    if common == "gather":  # one for each index
+        return n
+    if common == "embedding":  # a row for each
+        return n * table[-1]
+    # Along which dimension is not recorded: the longest, as of a table of tokens or of a cache.
+    return n * prod(table) // max(*table, 1)
+
+
 def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
     """Bytes of the result of an operator whose node is not known."""
     shapes = [shape for shape, _ in tensors]
@@ -146,8 +157,8 @@ def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
         left, right = matrices[-2:]
         columns = right[-1] if left[-1] == right[-2] else right[-2]
         return prod(left[:-1]) * columns * item
-    if common == "embedding" and len(shapes) > 1:  # (table, indices): a row of it for each
-        return prod(shapes[1]) * shapes[0][-1] * item
+    if common in _LOOKUPS and len(shapes) > 1 and shapes[0] and (shapes[1] or common != "index"):
+        return _looked_up(common, shapes[0], shapes[1]) * item  # a list of indices has no shape
     if common in ("convolution", "convolution_backward", "attention", "attention_backward"):
         # A convolution's result depends on its stride; gradients are as large as their inputs.
         return None if common == "convolution" else sum(prod(s) for s in shapes[-2:]) * item

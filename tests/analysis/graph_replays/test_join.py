@@ -80,6 +80,17 @@ def test_without_names_another_number_of_kernels_is_another_graph() -> None:
     assert join.missing_ns == {NotJoined.OTHER_GRAPH: join.replayed_ns}
 
 
+@pytest.mark.parametrize(("extra", "is_joined"), [(0.45, True), (0.55, False)])
+def test_a_capture_that_shares_less_than_four_fifths_is_of_another_graph(
+    extra: float, is_joined: bool
+) -> None:
+    program = launched("bert/default")
+    n_extra = round(extra * program.device.height)  # of both sides 2 / (2 + extra) agree
+    join = replayed_calls(replayed(program, extra_calls=n_extra).trace).join
+    assert (join.joined_ns > 0.99 * join.replayed_ns) is is_joined
+    assert (NotJoined.OTHER_GRAPH in join.missing_ns) is not is_joined
+
+
 def test_totals_stay_what_they_are_to_the_ns() -> None:
     made = replayed(launched("resnet50/eager"))
     bare = replace(made.trace, graph_captures=())

@@ -113,6 +113,15 @@ def test_a_pause_between_requests_is_no_part_of_a_step() -> None:
     assert phase.step_ns == 4 * _MS
 
 
+@pytest.mark.parametrize(("pause_ms", "step_ms"), [(7, 11), (9, 4)])
+def test_the_host_between_two_steps_counts_up_to_three_times_the_step(
+    pause_ms: int, step_ms: int
+) -> None:
+    steps = [("step[DECODE bs=8]", 4 * _MS, 3 * _MS, True)] * 3
+    (phase,) = server_phases(served(steps, pause_ns=pause_ms * _MS))
+    assert phase.step_ns == step_ms * _MS
+
+
 def test_two_runs_are_beside_each_other_batch_by_batch() -> None:
     before = server_phases(served([("step[DECODE bs=8]", 4 * _MS, 3 * _MS, False)]))
     after = server_phases(

@@ -42,6 +42,21 @@ def test_a_table_that_is_looked_up_counts_as_its_rows_that_are():
     assert bytes_of(indices, None) == (rows + 32 * 8, rows)
 
 
+@pytest.mark.parametrize(
+    ("name", "n_values"),
+    [("aten::index_select", 32 * 4096), ("aten::index", 32 * 4096), ("aten::gather", 32)],
+)
+def test_other_lookups_move_what_they_take_out_of_the_table(name, n_values):
+    lookup = unit(name, ((151936, 4096), (32,)), "c10::BFloat16")
+    indices = replace(lookup, dtypes=("c10::BFloat16", "long int"))
+    assert bytes_of(indices, None) == (2 * n_values + 32 * 8, 2 * n_values)
+
+
+def test_a_list_of_indices_without_its_shapes_may_take_the_whole_table():
+    lookup = unit("aten::index", ((64, 16), ()))
+    assert bytes_of(lookup, None)[1] == 64 * 16 * 4
+
+
 def test_what_is_not_known_is_none():
     assert bytes_of(unit("aten::add", ()), None) is None
     assert bytes_of(unit("aten::add", ((8,),), "some::Type"), None) is None
