@@ -96,8 +96,13 @@ def workload_of(
             f"A model is callable, and this is a {type(model).__name__}.",
             remedy="Pass an nn.Module, a function, or the name of a workload.",
         )
-    from fusionscope.handing import workload  # which imports torch
-
+    try:
+        from fusionscope.handing import workload
+    except ImportError as error:  # of torch
+        raise BadInput(
+            f"torch cannot be imported here: {error}.",
+            remedy="Install torch in this environment, or pass the name of a workload and python=.",
+        ) from error
     model = workload.uncompiled(model)
     with tempfile.TemporaryDirectory(prefix="fusionscope-handed-") as folder:
         text = workload.write_workload(Path(folder), model, inputs, loss)

@@ -158,8 +158,14 @@ def test_a_bound_method_is_a_step(prompt):
 def test_a_constant_stays_what_it_is(prompt, value):
     vars(prompt.main)["value"] = value
     prompt.run("def step(x):\n    return value")
-    (built, _), _ = _built(prompt["step"], ())
+    (built, _), _ = _built(prompt["step"], 0)
     assert repr(built(0)) == repr(value)
+
+
+def test_a_function_without_inputs_is_a_whole_step(prompt):
+    prompt.run("def step():\n    return 7")
+    built, _ = _built(prompt["step"], ())
+    assert built() == 7
 
 
 def test_what_cannot_be_handed_over_says_so_in_one_sentence(prompt):
@@ -213,3 +219,10 @@ def test_a_named_workload_brings_its_own_inputs():
         assert given == {"workload": "bert"}
     with pytest.raises(BadInput, match="beside the workload bert"), workload_of("bert", (1,), None):
         pass
+
+
+def test_without_torch_it_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fusionscope.handing.workload", None)
+    monkeypatch.delattr("fusionscope.handing.workload", raising=False)
+    with pytest.raises(BadInput, match="torch cannot be imported here"):
+        _built(print, ())

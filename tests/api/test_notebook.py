@@ -81,3 +81,27 @@ def test_a_mistake_is_one_error_without_a_traceback(shell, capsys, line, cell, p
 def test_help_is_told(shell, capsys):
     shell.run_line_magic("compiled", "")
     assert "--variants" in capsys.readouterr().out
+
+
+def test_a_trace_is_read_in_jupyter_without_widgets(monkeypatch):
+    """DuckDB refuses there to switch off a progress bar that it does not show."""
+    import duckdb
+
+    from profiler_core.ingest.kineto import decode
+
+    class Refusing:
+        def __init__(self, database):
+            self.database = database
+
+        def execute(self, query):
+            if "progress_bar" in query:
+                raise duckdb.InvalidInputException("required package 'ipywidgets' is missing")
+            return self.database.execute(query)
+
+    connect = duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", lambda **given: Refusing(connect(**given)))
+    decode._database.cache_clear()
+    try:
+        assert decode._database().execute("SELECT 1").fetchall() == [(1,)]
+    finally:
+        decode._database.cache_clear()

@@ -186,7 +186,8 @@ def _database() -> "DuckDBPyConnection":
     import duckdb
 
     database = duckdb.connect(config={"threads": 1})
-    database.execute("SET enable_progress_bar = false")
+    with suppress(duckdb.Error):  # in Jupyter without ipywidgets, where it is off already
+        database.execute("SET enable_progress_bar = false")
     with suppress(duckdb.Error):  # an older one copies each text once more
         database.execute("SET arrow_output_version = '1.4'")
         database.execute("SET produce_arrow_string_view = true")
