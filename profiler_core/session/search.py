@@ -119,9 +119,10 @@ def _findings(comparison: Comparison) -> Iterator[SearchEntry]:
     """What stands out in the candidate that pages show first, or in a run alone."""
     run = comparison.shown_first + 1 if comparison.pairs else 0
     for finding in findings_of(comparison, run):
+        stake_ns = finding.at_stake_ns or 0.0
         yield SearchEntry(
             "finding", finding.title, finding.advice, finding_item(run, finding.key),
-            finding.at_stake_ns,
+            stake_ns if stake_ns > 0 else None,  # a change that would lose promises no time
         )  # fmt: skip
 
 

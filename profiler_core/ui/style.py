@@ -89,7 +89,10 @@ _RULES = """
 .st-key-fs_sign_in { margin-top:12vh; padding:1.6rem 1.7rem; }
 div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .st-key-fs_map_scroll { overflow-x:auto; }
-.st-key-fs_map_scroll > div { min-width:640px; }
+.st-key-fs_map_scroll > div { min-width:var(--fs-map-least,640px); }
+/* Beside a dossier one candidate's map fits into a window of 1280 px. */
+[data-testid=stMainBlockContainer]:has(.fs-dossier) .st-key-fs_map_scroll > div {
+  min-width:var(--fs-map-beside,500px); }
 .fs-findings { max-width:1000px; }
 .fs-finding { display:grid; grid-template-columns:112px minmax(0,1fr) auto; gap:20px;
   padding:12px 0; border-top:1px solid var(--fs-line); font-size:14px; color:var(--fs-ink); }
@@ -120,6 +123,7 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-phone { display:none; }
 .fs-counts td { padding-top:5px; padding-bottom:5px; }
 .fs-detail td, .fs-detail tbody th { vertical-align:top; white-space:normal; }
+.fs-t.fs-parts td:first-child { white-space:normal; overflow-wrap:anywhere; min-width:14ch; }
 .fs-parts td:not(:first-child), .fs-parts thead th { white-space:nowrap; overflow-wrap:normal; }
 .fs-detail small { color:var(--fs-muted); }
 .fs-opened { max-width:860px; }

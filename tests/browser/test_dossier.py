@@ -90,6 +90,12 @@ def test_which_break_costs_what_and_where_takes_one_click(page: Page, server: Se
     opened = panel(page)
     expect(opened).to_contain_text(re.compile(r"Costs [\d.]+ µs per step, of [\d.]+ µs"))
     expect(opened.locator("pre.fs-code b").first).to_contain_text("x.sum().item()")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    ready(page)
+    page.wait_for_function(  # or the candidate's side of the map is out of sight
+        "(() => { const map = document.querySelector('.st-key-fs_map_scroll');"
+        " return map && map.scrollWidth <= map.clientWidth + 1 })()"
+    )
     page.go_back()
     expect(opened).to_have_count(0)
     page.go_forward()

@@ -101,7 +101,8 @@ def show_map(
         program_order=program_order,
     )
     width_px = _LEAST_PX.get(len(panels), _LEAST_PANEL_PX * len(panels))
-    st.html(f"<style>.st-key-fs_map_scroll > div {{ min-width:{width_px}px; }}</style>")
+    beside = f"--fs-map-beside:{width_px}px;" if len(panels) > 1 else ""
+    st.html(f"<style>:root {{ --fs-map-least:{width_px}px; {beside} }}</style>")
     with st.container(key="fs_map_scroll"):
         draw_map(
             drawing,
