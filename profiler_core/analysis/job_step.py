@@ -10,7 +10,13 @@ from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.compare import Side
 from profiler_core.analysis.measures import common_clock, step_ns
 from profiler_core.analysis.ranks.critical import CriticalPath
-from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS, SLOWED, idle_by_cause
+from profiler_core.analysis.ranks.job_summary import (
+    BUBBLE,
+    LATE_RANK,
+    OTHER_RANKS,
+    SLOWED,
+    idle_by_cause,
+)
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.waterfall import (
     CLOCKS,
@@ -31,6 +37,7 @@ _LABELS: dict[str, str] = {
     SLOWED_WORK: OTHER_LABELS[SLOWED_WORK],
     LATE_WORK: OTHER_LABELS[LATE_WORK],
     f"idle_{LATE_RANK}": OTHER_LABELS[f"idle_{LATE_RANK}"],
+    f"idle_{BUBBLE}": OTHER_LABELS[f"idle_{BUBBLE}"],
     f"idle_{OTHER_RANKS}": OTHER_LABELS[f"idle_{OTHER_RANKS}"],
     f"idle_{SLOWED}": OTHER_LABELS[f"idle_{SLOWED}"],
     COPIES: "copies that nothing hides",

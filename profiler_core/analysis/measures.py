@@ -213,7 +213,8 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
         _row(
             f"{processor} busy",
             f"Share of the step in which the {processor} worked: the union of its intervals in the "
-            "trace over the step time.",
+            "trace over the step time. Of a job of ranks, what the critical rank does not work "
+            "more than the others; waiting in collectives is no work.",
             "share",
             "higher",
             tuple(_busy(side, clock) for side in sides),
@@ -309,9 +310,9 @@ def _of_steps(
 
 def _busy(side: Side, clock: Clock | None) -> float | None:
     step = step_ns(side, clock)
-    if side.per_step is None or not step:
+    if side.summary is None or not step:
         return None
-    return min(1.0, side.per_step.busy_ns / step)
+    return min(1.0, side.summary.working_ns / side.summary.n_steps / step)
 
 
 def _row(

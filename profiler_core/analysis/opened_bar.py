@@ -33,6 +33,12 @@ _WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
         "The device of the late rank idled for longer than the others' did: its host came late.",
     ),
     (
+        "idle_pipeline_bubble",
+        "A stage of a pipeline stands still until its first microbatch has come and while the last "
+        "one is on its way: one microbatch's work on all other stages. More microbatches per step, "
+        "or several stages on each rank, make it smaller.",
+    ),
+    (
         "idle_other_ranks",
         "The rank waited in collectives for the last one to come, and computed nothing beside it.",
     ),

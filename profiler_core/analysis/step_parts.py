@@ -43,8 +43,7 @@ def step_parts(
     path = summary.critical
     if path is not None:
         total_ns = _exposed(total_ns, path)
-    late_ns = path.late_work_ns if path is not None else 0.0
-    busy = min(summary.busy_ns / summary.n_steps - late_ns, step)
+    busy = min(summary.working_ns / summary.n_steps, step)
     total = sum(total_ns.values())
     scale = busy / total if total else 1.0
     return StepParts(
@@ -54,7 +53,7 @@ def step_parts(
         idle_ns=step - busy,
         scale=scale,
         device_kind=summary.device_kind,
-        has_late_rank=late_ns > 0,
+        has_late_rank=path is not None and path.late_work_ns > 0,
         is_whole_trace=clock == "profiled" and not summary.window.annotated,
     )
 

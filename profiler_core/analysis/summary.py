@@ -72,9 +72,18 @@ class Summary:
         return self.window.n_steps
 
     @property
+    def working_ns(self) -> float:
+        """busy_ns; of a job without what a late rank works more: the other devices wait meanwhile.
+
+        A device that waits in a collective is occupied by it, and does nothing.
+        """
+        late_ns = self.critical.late_work_ns if self.critical is not None else 0.0
+        return self.busy_ns - late_ns * self.n_steps
+
+    @property
     def busy_fraction(self) -> float | None:
-        """busy_ns / window_ns."""
-        return self.busy_ns / self.window_ns if self.window_ns else None
+        """working_ns / window_ns."""
+        return self.working_ns / self.window_ns if self.window_ns else None
 
 
 def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:

@@ -19,7 +19,7 @@ from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.ranks.critical import LATE_SHARE
 from profiler_core.analysis.ranks.host_bound import as_idle, untold_waiting
-from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS, SLOWED
+from profiler_core.analysis.ranks.job_summary import BUBBLE, LATE_RANK, OTHER_RANKS, SLOWED
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.summary import Summary
 
@@ -41,6 +41,7 @@ OTHER_LABELS: dict[str, str] = {
     LATE_WORK: "waiting for a late rank: its work",
     f"idle_{LATE_RANK}": "waiting for a late rank: its host",
     f"idle_{OTHER_RANKS}": "waiting for each other",
+    f"idle_{BUBBLE}": "pipeline bubble",
     f"idle_{SLOWED}": "slowed by collectives that wait",
     OVERLAP: "hidden by overlap",
     CLOCKS: "difference of the clocks",
@@ -177,6 +178,7 @@ def waterfall(
 
 
 _OWN_PACE = "idle_between_kernels"
+_BUBBLE = f"idle_{BUBBLE}"
 _LATE_IDLE = f"idle_{LATE_RANK}"
 _UNTOLD = (
     "Under the profiler each rank's host needs longer than a step takes without it, so which of "
@@ -187,7 +189,7 @@ _ORDER_OF_OTHERS = (
     OVERLAP,
     CLOCKS,
     LATE_WORK,
-    *(f"idle_{cause}" for cause in (LATE_RANK, OTHER_RANKS, SLOWED, *CAUSES)),
+    *(f"idle_{cause}" for cause in (LATE_RANK, BUBBLE, OTHER_RANKS, SLOWED, *CAUSES)),
     IDLE,
 )
 
@@ -275,29 +277,32 @@ def _host_shares(
 ) -> dict[str, float]:
     """Idle time of the unprofiled step that is the host's doing, in the profiled proportions.
 
-    Long pauses of the late rank's host last as long without the profiler, and no waiting for
-    another rank is longer without it.
+    Long pauses of the late rank's host and a pipeline's bubble last as long without the profiler,
+    and no waiting for another rank is longer without it.
     """
-    late = summary.critical.late if summary.critical is not None else None
-    stalled_ns = min(late.stalled_ns if late is not None else 0.0, rest_ns)
-    host = dict(measured)
-    if stalled_ns:
-        host[_LATE_IDLE] -= stalled_ns
+    path = summary.critical
+    fixed: dict[str, float] = {}
+    if path is not None and path.late is not None and path.late.stalled_ns:
+        fixed[_LATE_IDLE] = min(path.late.stalled_ns, rest_ns)
+    if path is not None and measured.get(_BUBBLE):
+        fixed[_BUBBLE] = min(measured[_BUBBLE], rest_ns - sum(fixed.values()))
+    host = {key: ns - fixed.get(key, 0.0) for key, ns in measured.items()}
+    rest_ns -= sum(fixed.values())
     total_ns = sum(host.values())
     if total_ns == 0:
-        shares = {IDLE: rest_ns - stalled_ns}
-    elif summary.critical is None or rest_ns - stalled_ns <= total_ns:
-        shares = {key: ns * (rest_ns - stalled_ns) / total_ns for key, ns in host.items()}
+        shares = {IDLE: rest_ns}
+    elif path is None or rest_ns <= total_ns:
+        shares = {key: ns * rest_ns / total_ns for key, ns in host.items()}
     else:
         own = {key: ns for key, ns in host.items() if key.startswith("idle_host_")}
         own_ns = sum(own.values())
-        more_ns = rest_ns - stalled_ns - total_ns
+        more_ns = rest_ns - total_ns
         more = (
             {key: more_ns * ns / own_ns for key, ns in own.items()} if own_ns else {IDLE: more_ns}
         )
         shares = {key: host.get(key, 0.0) + more.get(key, 0.0) for key in {**host, **more}}
-    if stalled_ns:
-        shares[_LATE_IDLE] = shares.get(_LATE_IDLE, 0.0) + stalled_ns
+    for key, ns in fixed.items():
+        shares[key] = shares.get(key, 0.0) + ns
     return shares
 
 

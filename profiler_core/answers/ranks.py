@@ -89,6 +89,7 @@ class RankCompilingAnswer(Answer, frozen=True):
     made_wait_s: Annotated[
         float | None, means("another rank waited in collectives of the profiled steps meanwhile")
     ]
+    has_log: Annotated[bool, means("of its own; false: nothing is known of what it compiled")]
 
 
 class JobAnswer(Answer, frozen=True):

@@ -47,10 +47,14 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
     word = "GPU" if summary.device_kind == "gpu" else "CPU"
     rows = [
         ["step time (profiled)", format_duration(summary.window_ns / n), ""],
-        [f"{word} busy", format_duration(summary.busy_ns / n), format_share(summary.busy_fraction)],
+        [
+            f"{word} busy",
+            format_duration(summary.working_ns / n),
+            format_share(summary.busy_fraction),
+        ],
         [
             f"{word} idle",
-            format_duration(summary.idle_ns / n),
+            format_duration((summary.window_ns - summary.working_ns) / n),
             format_share(None if summary.busy_fraction is None else 1 - summary.busy_fraction),
         ],
         [

@@ -17,6 +17,7 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.intervals import merge
 from profiler_core.analysis.ranks.exchanges import Exchange, exchanges
 from profiler_core.analysis.ranks.kernel_times import COMMUNICATION, cost_beside
+from profiler_core.analysis.ranks.pipeline import bubble_ns
 from profiler_core.analysis.ranks.rank_summary import RankSummary
 from profiler_core.analysis.ranks.slowed_kernels import SlowedKernel, slowed_kernels
 
@@ -97,6 +98,8 @@ class CriticalPath:
     waited_for_hosts_ns: float  # of `waited_ns`, at most: as long as the awaited device was idle
     exchanges: tuple[Exchange, ...]  # of `rank`, in the order of a step
     slowed_kernels: tuple[SlowedKernel, ...]  # of `rank`, by collectives beside them
+    # Of the idle time and of what is waited: what the schedule of a pipeline leaves at least.
+    bubble_ns: float = 0.0
 
     @property
     def late_work_ns(self) -> float:
@@ -140,28 +143,6 @@ def critical_path(
     if busiest.rank == awaited.rank or not _more_work(work, busiest, is_awaited=False)[1]:
         return path, None
     return path, _path_along(busiest, ranks, steps, calls, names, work)
-
-
-def awaited_without_profiler(
-    path: CriticalPath, by_work: CriticalPath | None, step_ns: float
-) -> CriticalPath:
-    """Which of the two paths of `critical_path` is the job's, where it is known how long it takes.
-
-    The profiler slows hosts, each by another factor, so the rank that is awaited under it may be
-    another one than without. Without it a rank waits and idles through hosts for no longer than
-    its device leaves of the step; where a rank works more than the others by more than that, the
-    others wait for it.
-
-    Args:
-        path: along the rank that is awaited under the profiler.
-        by_work: along the rank that works most.
-        step_ns: of the job, unprofiled.
-    """
-    if by_work is None:
-        return path
-    slack_ns = max(0.0, step_ns - by_work.device_ns)
-    is_awaited = by_work.late_work_ns - slack_ns >= LATE_SHARE * step_ns
-    return by_work if is_awaited else path
 
 
 def _path_along(
@@ -225,6 +206,11 @@ def _path_along(
         waited_for_hosts_ns=_waited_for_hosts_ns(by_rank, steps, waited_ns),
         exchanges=exchanges(own_calls, n),
         slowed_kernels=slowed_kernels(ranks, chosen.rank, names),
+        bubble_ns=bubble_ns(
+            chosen.rank,
+            {summary.rank: summary.stage for summary in ranks},
+            {rank: own_work.by_category for rank, own_work in work.items()},
+        ),
     )
 
 

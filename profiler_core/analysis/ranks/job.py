@@ -15,9 +15,9 @@ from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
 from profiler_core.analysis.ranks.critical import (
     CriticalPath,
     RankSteps,
-    awaited_without_profiler,
     critical_path,
 )
+from profiler_core.analysis.ranks.host_bound import awaited_without_profiler
 from profiler_core.analysis.ranks.kernel_times import cost_beside
 from profiler_core.analysis.ranks.links import Link, links
 from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 from profiler_core.analysis.gpu_time import GpuTime
 from profiler_core.analysis.ranks.critical import CriticalPath
+from profiler_core.analysis.ranks.pipeline import take_bubble
 from profiler_core.analysis.summary import Summary
 
 # Causes of idle time that a single rank does not show, beside those of `idle.CAUSES`.
 LATE_RANK, OTHER_RANKS, SLOWED = "late_rank", "other_ranks", "slowed_by_waiting"
+BUBBLE = "pipeline_bubble"
 
 
 def with_job(summary: Summary, path: CriticalPath) -> Summary:
@@ -55,12 +57,13 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
 
 def idle_by_cause(path: CriticalPath) -> dict[str, float]:
     """Idle time of the job's step, the causes among it that only a job has; ns per step."""
-    return {
+    causes = {
         **path.idle_ns,
         LATE_RANK: path.late.total_idle_ns if path.late else 0.0,
         OTHER_RANKS: sum(path.waited_ns.values()),
         SLOWED: path.slowed_by_waiting_ns,
     }
+    return take_bubble(causes, OTHER_RANKS, BUBBLE, path.bubble_ns) if path.bubble_ns else causes
 
 
 def note(path: CriticalPath) -> str:

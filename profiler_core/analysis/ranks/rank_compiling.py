@@ -27,6 +27,7 @@ class RankCompiling:
     # the logs of one of the ranks tell no time: it may have compiled meanwhile.
     alone_s: float | None
     made_wait_s: float | None  # another waited in collectives of the profiled steps meanwhile
+    has_log: bool = True  # of its own, with or without times
 
 
 def compiling_of_ranks(
@@ -62,6 +63,7 @@ def compiling_of_ranks(
                 if time is not None and all_told
                 else None,
                 made_wait_s=max(waited_ns, default=0) / 1e9 if time is not None else None,
+                has_log=log is not None,
             )
         )
     return tuple(sorted(rows, key=lambda row: row.rank))

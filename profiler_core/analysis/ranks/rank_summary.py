@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,7 @@ from profiler_core.analysis.idle import IdleTime, idle_time
 from profiler_core.analysis.ranks.collectives import collective_calls
 from profiler_core.analysis.ranks.host_collectives import host_collectives
 from profiler_core.analysis.ranks.kernel_times import kernel_times
+from profiler_core.analysis.ranks.pipeline import Stage, stage_of
 from profiler_core.analysis.ranks.process_groups import ProcessGroup, process_groups
 from profiler_core.analysis.ranks.rank_time import StepTime, step_times
 from profiler_core.analysis.steps import Window, window_of
@@ -19,6 +21,8 @@ from profiler_core.model.trace import KERNEL, Trace
 
 # A launch takes 2 to 20 µs; one that lasts for longer waits until the device has taken others.
 _LAUNCH_INTO_FULL_QUEUE_NS = 200_000
+# NCCL's watchdog looks at its events from a thread of its own, while the host may sleep.
+_LOOKS = ("cudaEventQuery", "cudaThreadExchangeStreamCaptureMode")
 _STALL_NS = 2_000_000  # from call to call a host that works needs less, profiled too
 
 
@@ -42,10 +46,13 @@ class RankSummary:
     # Of the host's range of a step, the mean: in all, and without calls that wait for the device.
     host_ns: float = 0.0
     host_busy_ns: float = 0.0
-    host_stalls_ns: float = 0.0  # long pauses in which no thread called the device
+    # Long pauses in which no thread gave the device anything to do, in the median step: a pause that
+    # comes once, such as the profiler's own in its first step, is not one of every step.
+    host_stalls_ns: float = 0.0
     problem: str | None = None  # why there is nothing but the name
     mended: tuple[str, ...] = ()  # what was wrong with a file that could be read
     groups: tuple[ProcessGroup, ...] = ()
+    stage: Stage | None = None  # of a pipeline
     on_gpu: bool = True  # False: operators and the collectives of gloo's threads, on a CPU
 
 
@@ -87,6 +94,7 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
         problem=None if trace.has_device_events or on_host.height else no_gpu(trace.tally.repairs),
         mended=tuple(trace.tally.repairs),
         groups=process_groups(trace),
+        stage=stage_of(trace, window, rank),
         on_gpu=trace.has_device_events,
     )
 
@@ -104,30 +112,29 @@ def _host_busy_ns(trace: Trace, window: Window) -> float:
         pl.col("name").cast(pl.String).str.contains("Synchronize")
         | (pl.col("dur_ns") > _LAUNCH_INTO_FULL_QUEUE_NS)
     )
-    blocked_ns = _inside_steps(calls, "dur_ns", window)
+    blocked_ns = sum(_by_step(calls, "dur_ns", window))
     return max(0.0, (_host_ns(window) - blocked_ns) / window.n_steps)
 
 
 def _host_stalls_ns(trace: Trace, window: Window) -> float:
-    """Per step: pauses of _STALL_NS and more between calls of the runtime, over all threads."""
+    """In the median step: pauses of _STALL_NS and more between calls, over all threads."""
+    calls = trace.runtime.filter(~pl.col("name").cast(pl.String).is_in(_LOOKS))
     end = (pl.col("ts_ns") + pl.col("dur_ns")).cum_max().shift(1)
-    pauses = trace.runtime.select("ts_ns", pause=pl.col("ts_ns") - end).filter(
-        pl.col("pause") >= _STALL_NS
-    )
-    return _inside_steps(pauses, "pause", window) / window.n_steps
+    pauses = calls.select("ts_ns", pause=pl.col("ts_ns") - end).filter(pl.col("pause") >= _STALL_NS)
+    return median(_by_step(pauses, "pause", window))
 
 
 def _host_ns(window: Window) -> int:
     return sum(step.host_dur_ns for step in window.steps)
 
 
-def _inside_steps(events: pl.DataFrame, column: str, window: Window) -> int:
-    """The sum of a column over the events that begin inside the host's range of a step."""
-    total = 0
+def _by_step(events: pl.DataFrame, column: str, window: Window) -> list[int]:
+    """The sums of a column over the events that begin inside the host's range of each step."""
+    sums = []
     for step in window.steps:
         inside = pl.col("ts_ns").is_between(step.host_ts_ns, step.host_ts_ns + step.host_dur_ns)
-        total += int(events.filter(inside)[column].sum())
-    return total
+        sums.append(int(events.filter(inside)[column].sum()))
+    return sums
 
 
 def no_gpu(repairs: Collection[str]) -> str:

@@ -98,7 +98,7 @@ def compiling_rows(ranks: Sequence[RankCompiling]) -> tuple[tuple[Cell, ...], ..
     return tuple(
         text_row(
             f"on rank {row.rank}",
-            _seconds(row.seconds),
+            _seconds(row.seconds) if row.has_log else "no log of its own",
             format_count(row.n_compilations),
             format_count(len(row.recompiles)),
             _seconds(row.alone_s),

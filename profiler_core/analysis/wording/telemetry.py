@@ -48,6 +48,9 @@ def readings(sampled: RunTelemetry) -> tuple[Reading, ...]:
             _number(sampled.utilization_gpu_pct, "%"),
             "Share of time in which at least one kernel ran, as the driver averages it. 100 % does "
             "not mean that the GPU could do no more.",
+            "Collectives that wait for another rank count: *Ranks* says for how long they do."
+            if sampled.ranks
+            else "",
         ),
         of_gpu(
             "Power",

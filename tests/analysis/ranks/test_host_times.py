@@ -27,3 +27,18 @@ def test_calls_that_wait_for_the_device_are_no_work_of_the_host():
     assert rank.host_busy_ns == 85 * MS - 100_000
     # Around the stream's synchronisation at 95 ms; what is shorter than 2 ms is work.
     assert rank.host_stalls_ns == 81 * MS - 100_000
+
+
+def test_a_pause_is_no_shorter_for_a_watchdog_and_counts_where_most_steps_have_it():
+    """Three steps with pauses of 6 + 8, 3 + 9 and 3 + 9 ms; the watchdog looks into the last."""
+    steps = [
+        {"ts_ns": n * 20 * MS, "dur_ns": 20 * MS, "name": f"ProfilerStep#{n}", "pid": 1, "tid": 1}
+        for n in range(3)
+    ]
+    at_ms = [1, 2, 8, 9, 17, 18, *range(21, 30), 38, *range(41, 50), 58, 59]
+    runtime = [call(ms * MS, 0, "cudaLaunchKernel", number) for number, ms in enumerate(at_ms, 1)]
+    runtime += [call(ms * MS, 10_000, name) for ms, name in
+                ((52, "cudaEventQuery"), (54, "cudaThreadExchangeStreamCaptureMode"))]  # fmt: skip
+    device = [kernel(ms * MS + 20, 10, number) for number, ms in enumerate(at_ms, 1)]
+    rank = summarise_rank(a_trace(device=device, runtime=runtime, annotations=steps), 0)
+    assert rank.host_stalls_ns == 12 * MS

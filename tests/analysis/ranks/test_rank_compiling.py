@@ -6,6 +6,7 @@ from profiler_core.analysis.finding_rules.facts import Facts
 from profiler_core.analysis.finding_rules.rank_compiles import compiles_alone
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
 from profiler_core.analysis.ranks.waiting import RankCost, Wait
+from profiler_core.analysis.rows.ranks import compiling_rows
 from profiler_core.model.compilation import Compilation, CompileLog, GuardFailure, Recompile
 
 S = 10**9
@@ -107,3 +108,11 @@ def test_outside_the_profiled_steps_it_is_an_upper_bound_of_a_second_or_more():
     assert finding(a_rank(0), a_rank(1, alone_s=0.9)) is None
     assert finding(a_rank(0), a_rank(1, alone_s=1.5, seconds=30)) is None
     assert finding(a_rank(1, alone_s=9)) is None
+
+
+def test_a_rank_without_a_log_of_its_own_is_told_from_one_whose_log_tells_no_time():
+    rows = compiling_of_ranks(
+        {0: CompileLog(compilations=(compilation(0, 8),)), 1: CompileLog(), 2: None}
+    )
+    assert [row.has_log for row in rows] == [True, True, False]
+    assert [cells[1].text for cells in compiling_rows(rows)] == ["8.00 s", "–", "no log of its own"]

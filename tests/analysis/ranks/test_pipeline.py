@@ -1,0 +1,99 @@
+"""The bubble of a pipeline: what its schedule leaves idle, told from hosts and from late ranks."""
+
+import pytest
+
+from profiler_core.analysis.ranks.job import combine
+from profiler_core.analysis.ranks.job_summary import idle_by_cause
+from profiler_core.analysis.ranks.pipeline import Stage, take_bubble
+from profiler_core.cli.main import main
+from profiler_core.session.comparison import Comparison
+from tests.analysis.ranks import plain_job
+from tests.analysis.ranks.test_critical_path import JOBS, MS, critical, traces
+from tests.analysis.ranks.test_sends import a_stage
+
+_FOLDER = JOBS / "pp-1f1b-even"
+_MICROBATCHES = 4
+_FIRST = [(100, 10, "send", 1), (200, 10, "send", 1), (300, 10, "recv", 1), (400, 10, "recv", 1)]
+_LAST = [(100, 10, "recv", 0), (200, 10, "recv", 0), (300, 10, "send", 0), (400, 10, "send", 0)]
+
+
+def stages(*of_ranks, world=2):
+    return [a_stage(rank, calls, group=tuple(range(world)), world=world)
+            for rank, calls in enumerate(of_ranks)]  # fmt: skip
+
+
+def test_stages_are_told_by_who_sends_first():
+    first, last = stages(_FIRST, _LAST)
+    assert first.stage == last.stage == Stage((0, 1), 2)
+    middle = [(100, 10, "recv", 0), (150, 10, "send", 2), (300, 10, "recv", 2),
+              (350, 10, "send", 0)]  # fmt: skip
+    one = [(100, 10, "send", 1), (400, 10, "recv", 1)]
+    end = [(200, 10, "recv", 1), (250, 10, "send", 1)]
+    assert {s.stage for s in stages(one, middle, end, world=3)} == {Stage((0, 1, 2), 1)}
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        _FIRST,  # a ring: everybody sends first
+        _LAST[:3],  # more comes than goes
+        [],
+    ],
+)
+def test_other_exchanges_between_two_are_no_pipeline(calls):
+    first, last = stages(_FIRST, calls)
+    assert last.stage is None
+    assert combine([first, last]).critical.bubble_ns == 0
+
+
+def test_a_list_of_ranks_that_torch_cut_tells_no_stages():
+    assert a_stage(0, _FIRST, group=(0, 1), world=2, listed="[0, 1, ...").stage is None
+
+
+def test_the_bubble_is_a_microbatch_of_all_other_stages():
+    path = combine(stages(_FIRST, _LAST)).critical
+    assert path.bubble_ns == 20 / 2  # a kernel of 20 ns in two microbatches
+    before = {**path.idle_ns, "other_ranks": sum(path.waited_ns.values())}
+    after = idle_by_cause(path)
+    assert sum(after.values()) == pytest.approx(sum(before.values()))
+    assert after["pipeline_bubble"] <= 10
+
+
+def test_it_is_taken_of_waiting_first_and_never_more_than_there_is():
+    idle = {"other_ranks": 3.0, "host_other": 4.0, "host_launching": 4.0, "tail": 9.0}
+    assert take_bubble(idle, "other_ranks", "b", 7.0) == {
+        "other_ranks": 0.0, "host_other": 2.0, "host_launching": 2.0, "tail": 9.0, "b": 7.0,
+    }  # fmt: skip
+    assert take_bubble(idle, "other_ranks", "b", 70.0)["b"] == 11.0
+    assert take_bubble({"tail": 9.0}, "other_ranks", "b", 7.0)["b"] == 0.0
+
+
+@pytest.mark.parametrize("variant", ["eager", "default"])
+def test_the_bubble_of_1f1b_on_two_gpus_by_plain_json(variant):
+    """(stages - 1) of (microbatches) parts of the other stage's work, as GPipe's paper has it."""
+    path, files = critical(_FOLDER / variant), traces(_FOLDER / variant)
+    (other,) = set(files) - {path.rank}
+    steps = plain_job.steps(files[other])
+    busy_us = sum(
+        event["dur"]
+        for _, event in plain_job.launched_in_steps(files[other])
+        if not plain_job.is_collective(event) and "multi_tensor" not in event["name"]
+    )
+    of_a_microbatch = busy_us * 1e3 / len(steps) / _MICROBATCHES
+    assert path.bubble_ns == pytest.approx(of_a_microbatch, rel=0.02)
+    assert 4 * MS < path.bubble_ns < 5.5 * MS
+
+
+def test_the_waterfall_and_ranks_name_the_bubble_and_no_late_rank(capsys):
+    pair = Comparison.open([_FOLDER / "eager", _FOLDER / "default"]).pairs[0]
+    rows = {row.key: row for row in pair.waterfall.rows}
+    bubble = rows["idle_pipeline_bubble"]
+    assert bubble.label == "pipeline bubble"
+    for side, variant in (("baseline_ns", "eager"), ("candidate_ns", "default")):
+        total = getattr(pair.waterfall, side)
+        assert sum(getattr(row, side) for row in rows.values()) == total
+        assert getattr(bubble, side) == pytest.approx(critical(_FOLDER / variant).bubble_ns, abs=1)
+        waiting = [key for key in rows if "late" in key or "other_ranks" in key]
+        assert sum(getattr(rows[key], side) for key in waiting) < 0.03 * total
+    assert main(["ranks", str(_FOLDER / "eager")]) == 0
+    assert "pipeline bubble" in capsys.readouterr().out
