@@ -46,7 +46,7 @@ class RankSummary:
     # Of the host's range of a step, the mean: in all, and without calls that wait for the device.
     host_ns: float = 0.0
     host_busy_ns: float = 0.0
-    # Long pauses in which no thread gave the device anything to do, in the median step: a pause that
+    # Long pauses in which no thread gave the device anything to do, in the median step: one that
     # comes once, such as the profiler's own in its first step, is not one of every step.
     host_stalls_ns: float = 0.0
     problem: str | None = None  # why there is nothing but the name
