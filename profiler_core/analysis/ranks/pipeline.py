@@ -6,7 +6,7 @@ one microbatch, forward and backward, on all other stages, whatever the hosts do
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -92,7 +92,7 @@ def take_bubble(
     return {**left, waiting: left.get(waiting, 0.0) - waited_ns, bubble: waited_ns + of_hosts_ns}
 
 
-def _ranks(text: str | None) -> Sequence[int]:
+def _ranks(text: str | None) -> tuple[int, ...]:
     try:
         ranks = json.loads(text or "")
     except ValueError:  # torch cuts the list of a large group
