@@ -5,6 +5,7 @@ SGLang (`--enable-profile-cuda-graph`) `bs_32_rank0.json.gz`, one for each batch
 """
 
 import re
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from profiler_core import run_directory as names
@@ -12,6 +13,7 @@ from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.kinds import cached_kind, rank_header
 from profiler_core.ingest.rank_of import rank_in_name
 
+MOST_CAPTURES = 1000
 # graph_capture_rank_0.17737….pt.trace.json.gz, capture_trace_rank_0.json.gz, bs_32_rank0.json.gz
 _NAME = re.compile(r"(?:graph_capture|capture_trace)_rank_\d+\b|bs_\d+_rank_?\d+\b")
 
@@ -23,7 +25,9 @@ def is_graph_capture(name: str) -> bool:
 
 
 def graph_captures_in(folder: Path, rank: int | None) -> tuple[Path, ...]:
-    """The traces of captures of one rank, by name; () without.
+    """The traces of captures of one rank, by name, the first thousand; () without.
+
+    A server captures some hundred batch sizes, and each file is opened by a process of its own.
 
     Args:
         folder: of the trace that replays.
@@ -33,11 +37,12 @@ def graph_captures_in(folder: Path, rank: int | None) -> tuple[Path, ...]:
     if not captures.is_dir():
         return ()
     files = [path for path in sorted(captures.iterdir()) if path.is_file()]
-    return tuple(
+    of_rank = (
         path
         for path in files
         if _is_trace(path) and (rank is None or rank_of_trace(path) in (None, rank))
     )
+    return tuple(islice(of_rank, MOST_CAPTURES))
 
 
 def _is_trace(path: Path) -> bool:

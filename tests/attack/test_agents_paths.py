@@ -41,12 +41,13 @@ def test_what_was_deleted_is_opened_by_no_path(home: Path) -> None:
                 compared(name)
 
 
-def test_no_tool_follows_a_path(elsewhere: Path) -> None:
+@pytest.mark.parametrize("form", ["{}", "file://{}", "memory://{}", "http://169.254.169.254{}"])
+def test_no_tool_follows_a_path_or_an_address(elsewhere: Path, form: str) -> None:
     asked = 0
     for tool in TOOLS:
         names = tool.__annotations__.keys() & {"run", "baseline"}
         for name in names:
-            arguments = {name: str(elsewhere)}
+            arguments = {name: form.format(elsewhere)}
             if "kernel" in tool.__annotations__:
                 arguments["kernel"] = "x"
             for more in ({}, {"candidate": ""}, {"candidate": []}):

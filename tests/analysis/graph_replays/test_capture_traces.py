@@ -4,7 +4,10 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from profiler_core.analysis.verdict import Claim
+from profiler_core.ingest import graph_captures
 from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.formats import kineto
 from profiler_core.session.comparison import Comparison
@@ -98,6 +101,16 @@ def test_each_rank_has_its_own_captures(tmp_path: Path) -> None:
     other = run.of_rank(1)
     assert other is not None
     assert [path.name for path in other.files.graph_captures] == ["bs_8_rank1.json.gz"]
+
+
+def test_a_folder_of_captures_without_end_is_read_up_to_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_captures, "MOST_CAPTURES", 2)
+    for n in range(3):
+        capture(tmp_path / "capture_traces" / f"bs_{n}_rank0.json.gz")
+    names = [path.name for path in graph_captures.graph_captures_in(tmp_path, None)]
+    assert names == ["bs_0_rank0.json.gz", "bs_1_rank0.json.gz"]
 
 
 def test_the_timeline_says_the_captured_operator_and_its_shapes(tmp_path: Path) -> None:
