@@ -110,7 +110,7 @@ def device_of(model: Any, inputs: Any) -> str | None:
     """Where the model's parameters lie, or else the inputs; None: neither has a tensor."""
     tensors = [*model.parameters()] if isinstance(model, torch.nn.Module) else []
     values = inputs.values() if isinstance(inputs, Mapping) else inputs
-    if isinstance(inputs, torch.Tensor):
+    if not isinstance(inputs, Mapping | tuple | list):  # the only argument
         values = (inputs,)
     tensors += [value for value in values if isinstance(value, torch.Tensor)]
     return str(tensors[0].device) if tensors else None
