@@ -6,8 +6,8 @@
 The first form draws rounds from a model of a machine that shares nothing with the product's noise
 model: each scenario names what a machine does to two processes (noise of rounds that depend on
 their neighbours or not, a drift, an offset of each process, outliers, other programs), and the
-product is asked about pairs of such runs. The second form asks about every pair of the runs in a
-folder, which must be recordings of one script.
+product is asked about pairs of such runs. The second form asks about every pair of runs below a
+folder that have one workload with one set of options: those of one capture were timed in turns.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.noise import per_step, rounds_of
 from profiler_core.ingest.run import open_run
 from profiler_core.model.run import HostLoad, Measurement, Round, RunFiles, RunRecord
 
@@ -178,6 +179,31 @@ def told_apart(runs: Iterator[tuple[RunFiles, RunFiles]]) -> collections.Counter
     return collections.Counter(verdict_of(*pair) for pair in runs)
 
 
+def recorded_pairs(folder: Path) -> dict[str, list[tuple[RunFiles, RunFiles]]]:
+    """The pairs of runs of one name below a folder, in turns (of one capture) and apart."""
+    runs = [open_run(path.parent) for path in sorted(folder.rglob("run.json"))]
+    of_kind: collections.defaultdict[str, list[tuple[RunFiles, RunFiles]]]
+    of_kind = collections.defaultdict(list)
+    for first, second in itertools.combinations(runs, 2):
+        a, b = first.record, second.record
+        if a.spec.get("options") == b.spec.get("options") and a.workload == b.workload:
+            kind = "in turns" if a.capture_id == b.capture_id else "apart"
+            of_kind[f"{a.spec.get('options') or a.workload}, {kind}"].append((first, second))
+    return of_kind
+
+
+def _judge_recorded(folder: Path) -> None:
+    for kind, of_kind in sorted(recorded_pairs(folder).items()):
+        differences = [math.log(_median_ns(a) / _median_ns(b)) for a, b in of_kind]
+        spread = math.sqrt(sum(d * d for d in differences) / len(differences))
+        print(f"{kind}: {len(of_kind)} pairs that differ by {spread:.2%} (root mean square), "
+              f"{dict(told_apart(iter(of_kind)))}")  # fmt: skip
+
+
+def _median_ns(run: RunFiles) -> float:
+    return float(np.median([per_step(timed) for timed in rounds_of(run.record.measurement)]))
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -185,8 +211,7 @@ def main() -> None:
     parser.add_argument("--recorded", type=Path)
     arguments = parser.parse_args()
     if arguments.recorded is not None:
-        runs = [open_run(path.parent) for path in sorted(arguments.recorded.glob("*/run.json"))]
-        print(len(runs), "runs:", dict(told_apart(itertools.combinations(runs, 2))))
+        _judge_recorded(arguments.recorded)
         return
     questions: dict[str, Callable[[Scenario], Iterator[tuple[RunFiles, RunFiles]]]] = {
         f"{'the same' if factor == 1 else f'+{factor - 1:.0%}'}, {'in turns' if t else 'apart'}": (
