@@ -1,5 +1,8 @@
 """What the child says of itself: threads as the user left them, and an engine's own reasons."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from profiler_core.capture.child import environment
@@ -44,3 +47,16 @@ def test_threads_are_those_that_the_users_code_asked_for():
         assert environment.settings()["n_threads"] == before + 3
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(("config", "settings"), [
+    (SimpleNamespace(numerics="strict"), {"inductor_numerics": "strict"}),
+    (SimpleNamespace(), {}),
+    (None, {}),
+])  # fmt: skip
+def test_inductors_strict_numerics_are_recorded_where_torch_has_them(config, settings, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch._inductor.config", config)
+    recorded = environment.settings()
+    assert {key: value for key, value in recorded.items() if key.startswith("inductor")} == settings

@@ -57,7 +57,10 @@ def settings() -> Dict[str, Any]:
     """
     import torch
 
+    inductor = sys.modules.get("torch._inductor.config")  # not for its second in eager
+    numerics = getattr(inductor, "numerics", None)  # torch 2.15: TORCHINDUCTOR_NUMERICS
     return {
+        **({} if numerics is None else {"inductor_numerics": numerics}),
         "n_threads": torch.get_num_threads(),
         "float32_matmul_precision": torch.get_float32_matmul_precision(),
         "cudnn_allow_tf32": _read(lambda: bool(torch.backends.cudnn.allow_tf32)),
