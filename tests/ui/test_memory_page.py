@@ -131,6 +131,25 @@ def test_a_hostile_snapshot_is_a_card_and_the_page_goes_on(home):
     assert "What vanished" in said(app)
 
 
+@pytest.mark.parametrize(("n_steps", "has_buttons"), [(8, True), (9, False), (60, False)])
+def test_more_steps_than_fit_are_a_list(n_steps, has_buttons):
+    app = AppTest.from_function(_steps, kwargs={"n_steps": n_steps}).run()
+    assert not app.exception
+    assert [group.key for group in app.button_group][1:] == ["memory_step"] * has_buttons
+    assert [len(box.options) for box in app.selectbox] == [n_steps + 1] * (not has_buttons)
+    assert app.text[0].value == "0"
+    if not has_buttons:
+        assert app.selectbox[0].set_value("Step 9").run().text[0].value == "8"
+
+
+def _steps(n_steps):
+    import streamlit
+
+    from profiler_core.ui.memory.curve import _choose
+
+    streamlit.text(str(_choose(n_steps)[1]))
+
+
 def test_names_in_its_tables_open_dossiers(home):
     text = said(opened(baseline="run/bert/eager", candidate=["run/bert/default"]))
     vanished = text.partition("fusion group</th>")[2].partition("</table>")[0]

@@ -14,6 +14,7 @@ from profiler_core.ui.style import colors
 
 _MADE, _HELD = "Made by the steps", "Everything held"
 _ALL = "All steps"
+_MOST_BUTTONS = 8  # steps that fit beside each other into a window of 1280 px
 
 
 def show_curves(runs: Sequence[Remembered]) -> None:
@@ -62,14 +63,20 @@ def _choose(n_steps: int) -> tuple[str, int]:
         if n_steps < 2:
             return quantity, -1
         steps = [_ALL, *(f"Step {n + 1}" for n in range(n_steps))]
-        step = st.segmented_control(
-            "Which step",
-            steps,
-            default=steps[1],
-            label_visibility="collapsed",
-            required=True,
-            **in_address("memory_step", steps[1]),
-        )
+        bound = in_address("memory_step", steps[1])
+        if n_steps > _MOST_BUTTONS:
+            step: str | None = st.selectbox(
+                "Which step", steps, index=1, label_visibility="collapsed", width=140, **bound
+            )
+        else:
+            step = st.segmented_control(
+                "Which step",
+                steps,
+                default=steps[1],
+                label_visibility="collapsed",
+                required=True,
+                **bound,
+            )
     return quantity, steps.index(step) - 1 if step in steps else -1
 
 
