@@ -1,6 +1,7 @@
 """A machine to capture on: this one, behind an sshd of the tests' own."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from profiler_core.settings import Host
 from tests.capture.conftest import SHORT, TINY
 from tests.quick_python import ENVIRONMENT
 from tests.ssh_server import own_ssh_server
+
+HERE = Path(__file__).resolve().parent
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +62,17 @@ def plan(tmp_path):
 def there(server) -> Path:
     """The folder in which the other side works."""
     return server.programs.parent / "there"
+
+
+def fake_programs(tmp_path) -> Path:
+    """Slurm's programs and kubectl, as fakes that run what they get, in `tmp_path / "cluster"`."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("sbatch", "squeue", "scancel", "sacct", "kubectl"):
+        fake = HERE / ("fake_kubectl.py" if name == "kubectl" else "fake_slurm.py")
+        words = [sys.executable, "-IS", str(fake), str(tmp_path / "cluster")]
+        words += [] if name == "kubectl" else [name]
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        program.chmod(0o755)
+    return programs

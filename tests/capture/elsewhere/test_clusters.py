@@ -2,8 +2,6 @@
 
 import json
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,22 +14,16 @@ from profiler_core.settings import Host
 from tests.capture.conftest import TINY
 from tests.quick_python import ENVIRONMENT
 
-HERE = Path(__file__).resolve().parent
+from .conftest import fake_programs
+
 pytestmark = pytest.mark.torch
 
 
 @pytest.fixture(autouse=True)
 def cluster(tmp_path, monkeypatch):
     """The folder in which the fakes keep what they know; their programs come first on the PATH."""
-    state, programs = tmp_path / "cluster", tmp_path / "programs"
+    state, programs = tmp_path / "cluster", fake_programs(tmp_path)
     state.mkdir()
-    programs.mkdir()
-    for name in ("sbatch", "squeue", "scancel", "sacct", "kubectl"):
-        fake = HERE / ("fake_kubectl.py" if name == "kubectl" else "fake_slurm.py")
-        word = "" if name == "kubectl" else name
-        program = programs / name
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {fake} {state} {word} "$@"\n')
-        program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
     for name, value in ENVIRONMENT.items():

@@ -1,6 +1,7 @@
 """Captures over ssh, on this machine: the real client, a real server, real captures."""
 
 import json
+import os
 import shutil
 import time
 
@@ -14,8 +15,10 @@ from profiler_core.ingest.run import open_run
 from profiler_core.settings import Host
 from tests.capture.conftest import processes_with
 from tests.jobs.waiting import wait_for
+from tests.quick_python import ENVIRONMENT
+from tests.ssh_server import own_ssh_server
 
-from .conftest import there
+from .conftest import fake_programs, there
 
 pytestmark = pytest.mark.torch
 WITHIN_S = 120.0
@@ -176,3 +179,20 @@ def test_who_hears_nothing_ends_the_capture(on_path, project, plan, monkeypatch)
     assert open_run(folder / "eager").record.status == "failed"
     for left in left_on(on_path):
         shutil.rmtree(left)
+
+
+def test_a_job_of_the_slurm_there_comes_home(project, tmp_path, plan, quick_python, monkeypatch):
+    """The login node submits it: script, folder and Slurm are there, and ssh is between."""
+    state, programs = tmp_path / "cluster", fake_programs(tmp_path)
+    for folder in (state, tmp_path / "sshd", tmp_path / "shared"):
+        folder.mkdir()
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    with own_ssh_server(tmp_path / "sshd", {"PATH": path, **ENVIRONMENT}) as login:
+        monkeypatch.setenv("PATH", f"{login.programs}{os.pathsep}{os.environ['PATH']}")
+        host = Host(
+            ssh="box", slurm=True, slurm_options=("--gres=gpu:1",), folder=str(tmp_path / "shared")
+        )
+        (folder,) = lead(plan(f"{project}/model.py:model", host=host, python=str(quick_python)))
+    assert open_run(folder / "eager").record.status == "finished"
+    assert "--gres=gpu:1" in (state / "options").read_text().splitlines()
+    assert list((tmp_path / "shared").iterdir()) == []
