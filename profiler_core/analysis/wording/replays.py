@@ -67,7 +67,12 @@ def _without(join: ReplayJoin, server: str | None) -> str:
             f"{_NAMES_ALONE}."
         )
     remedy = ""
-    if server in _HOW_TO_CAPTURE:
+    if server is None:
+        remedy = (
+            " fusionscope capture, and Recorder(graphs=True) in a script, keep beside the trace "
+            "what was called while the graphs were captured."
+        )
+    elif server in _HOW_TO_CAPTURE:
         remedy = (
             f" To see operators and modules, {_HOW_TO_CAPTURE[server]}, and open the folder with "
             "capture_traces/ in it."
