@@ -17,7 +17,7 @@ from profiler_core.model.tally import Tally
 from profiler_core.model.trace import Trace
 from profiler_core.units import format_count
 
-WHAT_IS_LEFT = "its numbers are of what is left of it, and compare with no other run's."
+WHAT_IS_LEFT = "its numbers cover what is left of it, and cannot be compared with another run's."
 _MOST_KEYS = 5  # in one sentence
 MEASURED_ON_THE_CPU = "Measured on the CPU: there are no copies, launches or idle causes to count."
 

@@ -37,3 +37,13 @@ def test_a_page_says_first_that_a_trace_is_cut(home, monkeypatch, page):
     assert "as fast as" not in text
     assert not re.search(r"[+−]\d+ (%|pts)", text)
     assert "What fusion did" not in text
+
+
+def test_two_cut_traces_are_told_in_one_card(home, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
+    shutil.copytree(home / "runs/cnn/reduce-overhead", home / "runs/cnn/default")
+    keys = {"baseline": "run/cnn/default", "candidate": ["run/cnn/reduce-overhead"]}
+    text = text_of(opened("kernels", **keys)).replace("\\", "")
+    assert "The traces of default and reduce-overhead are cut: " in text
+    assert text.count("Kineto writes a file") == 1
