@@ -78,19 +78,22 @@ def test_a_broken_page_stops_no_server(tmp_path, monkeypatch, caplog):
 def test_the_first_visit_pays_for_nothing_that_comes_once():
     """In an interpreter of its own: this one has drawn, and read, before."""
     code = (
-        "import inspect, sys\n"
+        "import gc, inspect, sys\n"
         "from profiler_core.ui.startup import get_ready\n"
         "get_ready()\n"
+        "n_looked_through = len(gc.get_objects())\n"
         "from profiler_core.ingest import formats\n"
         "from profiler_core.session.kept import code_version\n"
         "from profiler_core import markup\n"
         "print(formats.file_kinds.cache_info().currsize, code_version.cache_info().currsize,\n"
-        "      len(markup._environment().cache), len(inspect.modulesbyfile) > 1000)"
+        "      len(markup._environment().cache), len(inspect.modulesbyfile) > 1000,\n"
+        "      n_looked_through)"
     )
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    *counts, has_files = answer.stdout.split()
+    *counts, has_files, n_looked_through = answer.stdout.split()
     assert counts[:2] == ["1", "1"]
     assert int(counts[2]) >= 5  # templates of pages
     assert has_files == "True"
+    assert int(n_looked_through) < 10_000  # by Streamlit after each run; over 200 000 are alive
