@@ -34,74 +34,81 @@ def _perceptron(width: int, depth: int) -> nn.Sequential:
 
 
 class Blocks(nn.Module):
-    """Residual perceptrons; a graph break after every second one, but for the repaired."""
+    """Residual perceptrons; a graph break after each, but for the repaired.
 
-    def __init__(self, width: int, depth: int) -> None:
+    Written out: of a break in a loop Dynamo leaves out the whole frame.
+    """
+
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(_perceptron(width, 2) for _ in range(depth))
+        self.blocks = nn.ModuleList(_perceptron(width, 4) for _ in range(4))
 
     def forward(self, x: Tensor) -> Tensor:
-        for number, block in enumerate(self.blocks):
-            x = x + block(x)
-            if number % 2 and not REPAIRED:
-                torch._dynamo.graph_break()
-        return x
+        x = x + self.blocks[0](x)
+        if not REPAIRED:
+            torch._dynamo.graph_break()
+        x = x + self.blocks[1](x)
+        if not REPAIRED:
+            torch._dynamo.graph_break()
+        x = x + self.blocks[2](x)
+        if not REPAIRED:
+            torch._dynamo.graph_break()
+        return x + self.blocks[3](x)
 
 
 def breaks() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """Graph breaks at which nothing is read."""
     width = _sized(512, 16)
-    return Blocks(width, _sized(8, 4)).eval(), (torch.randn(_sized(256, 4), width),)
+    return Blocks(width).eval(), (torch.randn(_sized(256, 4), width),)
 
 
 class Scaled(nn.Module):
     """Each block divides by the largest value: read by the host, but for the repaired."""
 
-    def __init__(self, width: int, depth: int) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(_perceptron(width, 2) for _ in range(depth))
+        self.first, self.second, self.third = (_perceptron(width, 4) for _ in range(3))
 
     def forward(self, x: Tensor) -> Tensor:
-        for block in self.blocks:
-            x = block(x)
-            largest = x.abs().amax()
-            x = x / (largest if REPAIRED else largest.item())
-        return x
+        x = self.first(x)
+        largest = x.abs().amax()
+        x = self.second(x / (largest if REPAIRED else largest.item()))
+        largest = x.abs().amax()
+        return self.third(x / (largest if REPAIRED else largest.item()))
 
 
 def value_breaks() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """Graph breaks at which the host reads a value."""
     width = _sized(512, 16)
-    return Scaled(width, _sized(4, 2)).eval(), (torch.randn(_sized(256, 4), width),)
+    return Scaled(width).eval(), (torch.randn(_sized(256, 4), width),)
 
 
 class Selected(nn.Module):
-    """Rows above the mean go through an expert: their number depends on the data.
+    """Rows with a positive score go through an expert: their number depends on the data.
 
     The repaired one computes all rows and keeps those: more work for the device, no read.
     """
 
-    def __init__(self, width: int, n_experts: int) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.experts = nn.ModuleList(_perceptron(width, 2) for _ in range(n_experts))
-        self.scores = nn.Linear(width, n_experts)
+        self.first, self.second = (_perceptron(width, 4) for _ in range(2))
+        self.scores = nn.Linear(width, 2)
 
     def forward(self, x: Tensor) -> Tensor:
-        scores = self.scores(x)
-        for number, expert in enumerate(self.experts):
-            chosen = scores[:, number] > 0
-            if REPAIRED:
-                x = x + torch.where(chosen[:, None], expert(x), 0.0)
-            else:
-                rows = chosen.nonzero()[:, 0]
-                x = x.index_add(0, rows, expert(x[rows]))
-        return x
+        chosen = self.scores(x) > 0
+        if REPAIRED:
+            x = x + torch.where(chosen[:, :1], self.first(x), 0.0)
+            return x + torch.where(chosen[:, 1:], self.second(x), 0.0)
+        rows = chosen[:, 0].nonzero()[:, 0]
+        x = x.index_add(0, rows, self.first(x[rows]))
+        rows = chosen[:, 1].nonzero()[:, 0]
+        return x.index_add(0, rows, self.second(x[rows]))
 
 
 def shape_breaks() -> tuple[nn.Module, tuple[Tensor, ...]]:
     """Graph breaks at which a shape depends on data."""
     width = _sized(512, 16)
-    return Selected(width, _sized(4, 2)).eval(), (torch.randn(_sized(512, 8), width),)
+    return Selected(width).eval(), (torch.randn(_sized(512, 8), width),)
 
 
 class Guarded(nn.Module):

@@ -12,8 +12,8 @@ from profiler_core.analysis.finding_rules.facts import Finding
 # About the device's idle time that the host causes: whoever removes it takes it from the others.
 _HOST = frozenset(
     (
-        "frame_skipped", "graph_breaks", "cudagraphs_skipped", "launch_bound", "synchronisations",
-        "host_threads", "autotuning_in_steps", "recompiles",
+        "frame_skipped", "graph_breaks", "heavy_guards", "cudagraphs_skipped", "launch_bound",
+        "synchronisations", "host_threads", "autotuning_in_steps", "recompiles",
     )
 )  # fmt: skip
 _WHOLE_STEP = frozenset(("slower", "throttled"))

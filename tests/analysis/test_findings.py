@@ -308,11 +308,28 @@ def test_pageable_and_small_copies():
     assert not {"pageable_copies", "small_copies"} & set(large)
 
 
+def test_guards_that_take_a_large_part_of_the_step():
+    """The lookups of a host-bound run, made four times as long; as they are, they are no news."""
+    one = facts(*BREAKY)
+    assert "heavy_guards" not in keys(one)
+    lookups = pl.col("name").cast(pl.String) == "TorchDynamo Cache Lookup"
+    longer = pl.when(lookups).then(pl.col("dur_ns") * 4).otherwise(pl.col("dur_ns"))
+    tables = {
+        name: getattr(one.trace, name).with_columns(longer.alias("dur_ns"))
+        for name in ("ops", "annotations")
+    }
+    trace = replace(one.trace, **tables)
+    finding = keys(replace(one, trace=trace))["heavy_guards"]
+    assert 0.05 * one.step_ns <= finding.prediction.expected_ns <= finding.prediction.high_ns
+    assert "lookups of compiled code per step" in finding.evidence
+
+
 def test_every_rule_has_a_case():
     """A new rule without a test is noticed here."""
     tested = set(CASES) | {
         "memory_limit", "fragmentation", "pageable_copies", "small_copies",
         "odd_shapes",  # test_odd_shapes.py
+        "heavy_guards",  # test_guards_that_take_a_large_part_of_the_step
         "exposed_transfer", "slowed_by_transfers",  # ranks/test_overlap.py
         "slow_on_one_rank",  # ranks/test_job_ledger.py
         "rank_compiles",  # ranks/test_rank_compiling.py

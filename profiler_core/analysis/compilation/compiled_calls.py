@@ -116,6 +116,19 @@ def call_spans(trace: Trace) -> pl.DataFrame:
     return _named(trace, (CALL,)).drop("name")
 
 
+def lookup_spans(trace: Trace, sample: StepSample) -> list[tuple[int, int]]:
+    """(begins, ends) of each evaluation of guards within the steps of a sample, ns, in order."""
+    lookups = _named(trace, (LOOKUP,), sample).select(
+        "ts_ns", (pl.col("ts_ns") + pl.col("dur_ns")).alias("until")
+    )
+    steps = list(zip(sample.starts.tolist(), sample.ends.tolist(), strict=True))
+    return [
+        (begins, ends)
+        for begins, ends in lookups.iter_rows()
+        if any(start <= begins and ends <= end for start, end in steps)
+    ]
+
+
 def region_spans(trace: Trace) -> pl.DataFrame:
     """Every compiled region as `call_spans` has its calls; regions nest."""
     return _named(trace, (_REGION,)).drop("name")

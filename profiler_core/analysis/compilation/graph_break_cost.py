@@ -58,7 +58,7 @@ def graph_break_cost(trace: Trace, unprofiled_step_ns: float | None) -> BreakCos
     cost = 0.0 if hidden else saved.expected_ns
     return BreakCost(
         n=len(scene.crossings) / scene.two.n_steps,
-        host_work_ns=scene.without_breaks.removable_per_step_ns,
+        host_work_ns=scene.without_breaks.removable_per_step_ns / scene.speed,
         step_ns=scene.step_ns,
         without_ns=scene.step_ns - cost,
         cost_ns=cost,

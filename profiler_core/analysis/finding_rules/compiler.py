@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.compilation.compiled_calls import lookup_spans
 from profiler_core.analysis.compilation.graph_break_cost import BreakCost
 from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.analysis.compilation.report import CompilationReport
@@ -23,6 +24,7 @@ _FUSED_ADAM_MOVES = 7
 # x + value · a / b: three read, one written. Each Adam has it once, over all parameters.
 _ADAM_UPDATE = ("aten::_foreach_addcdiv_", "aten::addcdiv_")
 _UPDATE_MOVES = 4
+_LEAST_GUARDS = 0.05  # of a step
 _NOT_COMPILED = "no run of this comparison has these functions compiled"
 
 
@@ -81,6 +83,35 @@ def graph_breaks(facts: Facts) -> Finding | None:
         weight="note" if prediction is not None and prediction.expected_ns <= 0 else "by time",
         locations=tuple(dict.fromkeys(each.place for each in report.breaks)),
         items=_break_items(facts, report),
+    )
+
+
+def heavy_guards(facts: Facts) -> Finding | None:
+    """What Dynamo checks before each call of compiled code, where it is worth 5 % of the step."""
+    scene = facts.what_if.scene
+    if not facts.is_compiled or scene is None:
+        return None
+    lookups = lookup_spans(facts.trace, scene.sample)
+    spent_ns = sum(ends - begins for begins, ends in lookups) / max(1, scene.two.n_steps)
+    if spent_ns < _LEAST_GUARDS * facts.step_ns:
+        return None
+    change = Change("lighter_guards")
+    prediction = facts.gain(change, spent_ns)
+    if prediction.expected_ns < _LEAST_GUARDS * facts.step_ns:
+        return None
+    n = len(lookups) / max(1, scene.two.n_steps)
+    return Finding(
+        key="heavy_guards",
+        change=change,
+        title="Guards are checked for a large part of the step.",
+        evidence=f"{n:.0f} lookup{'' if round(n) == 1 else 's'} of compiled code per step, "
+        f"{format_duration(spent_ns)} of the host (profiled clock); each looks at every module, "
+        "parameter and setting that the code was compiled for.",
+        advice="Compile fewer, larger regions, and keep settings out of dicts and lists of the "
+        "modules; where nothing changes after the warm-up, call "
+        "torch.compiler.set_stance(skip_guard_eval_unsafe=True).",
+        page="compilation",
+        prediction=prediction,
     )
 
 
@@ -244,6 +275,7 @@ def _one_pass(facts: Facts, time_ns: float) -> tuple[float | None, str]:
 RULES: tuple[Rule, ...] = (
     frame_skips,
     graph_breaks,
+    heavy_guards,
     recompiles,
     cudagraphs_skipped,
     unfused_optimizer,

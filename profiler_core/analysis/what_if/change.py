@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 Lever = Literal[
     "no_breaks",  # the frames of a step compiled without graph breaks
+    "lighter_guards",  # what Dynamo checks before each call of compiled code
     "no_skips",  # frames compiled that Dynamo skipped
     "graph_replay",  # launches of compiled calls replaced by a CUDA graph's replay
     "fused_optimizer",  # one pass of the optimizer over its parameters

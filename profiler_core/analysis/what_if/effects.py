@@ -17,6 +17,8 @@ CALL_EVENTS: Three = (1.0, 0.85, 0.7)
 # What goes of the host's work at a break where a value or a shape is read: shapes that depend on
 # data are still worked out on the host (a mixture of experts, docs/what_if.md).
 READS_GO = (0.2, 0.55)
+# What goes of a lookup of compiled code when its guards are not evaluated.
+GUARDS_GO: Three = (0.5, 0.85, 1.0)
 # From kernel to kernel inside of a replayed graph.
 REPLAYED_GAP_NS: Three = (800.0, 300.0, 50.0)
 # A copy from or to pinned memory: what its call takes, and what part of the device's time stays.
@@ -54,6 +56,13 @@ def no_breaks(load: Load, _: Change, scene: Scene, case: int) -> Load:
         )
         gone = plain + READS_GO[case] * reading
     return Load(load.host_ns - gone, load.device_ns, waits)
+
+
+def lighter_guards(load: Load, _: Change, scene: Scene, case: int) -> Load:
+    """Without the evaluation of guards, but for a part: looking the code up stays."""
+    cut = scene.without_guards
+    gone = unprofiled(cut.removable_ns, cut.removable_events, scene.events_ns[case])
+    return Load(load.host_ns - GUARDS_GO[case] * gone, load.device_ns, load.waits)
 
 
 def graph_replay(load: Load, change: Change, scene: Scene, case: int) -> Load:
@@ -134,6 +143,7 @@ def _more_host(change: Change, scene: Scene) -> Three:
 EFFECTS: dict[Lever, Effect] = {
     "no_breaks": no_breaks,
     "graph_replay": graph_replay,
+    "lighter_guards": lighter_guards,
     "no_syncs": no_syncs,
     "pinned_copies": pinned_copies,
 }

@@ -13,11 +13,17 @@ import numpy.typing as npt
 import polars as pl
 
 from profiler_core.analysis.compilation.cold_calls import cold_start_ns
-from profiler_core.analysis.compilation.compiled_calls import CompiledCall, compiled_calls
+from profiler_core.analysis.compilation.compiled_calls import (
+    CompiledCall,
+    compiled_calls,
+    lookup_spans,
+)
 from profiler_core.analysis.compilation.crossings import Crossing, crossings
 from profiler_core.analysis.compilation.two_queues import (
     Floats,
     Queues,
+    as_fast_as,
+    host_speed,
     profiler_event_ns,
     queues,
     replay_ns,
@@ -70,9 +76,11 @@ class Scene:
         self, trace: Trace, two: Queues, sample: StepSample, unprofiled_step_ns: float | None
     ) -> None:
         self.trace = trace
-        self.two = two
         self.sample = sample
         self.is_timed = unprofiled_step_ns is not None
+        # Below 1 where the host as a whole was slower in the profiled steps.
+        self.speed = 1.0 if unprofiled_step_ns is None else host_speed(two, unprofiled_step_ns)
+        self.two = as_fast_as(two, self.speed)
         self.step_ns = replay_ns(two) if unprofiled_step_ns is None else unprofiled_step_ns
 
     @cached_property
@@ -160,6 +168,11 @@ class Scene:
         """(begins, the latest end so far) of outermost operators, in order of time."""
         return _spans(outermost_operators(self.trace))
 
+    @cached_property
+    def without_guards(self) -> Queues:
+        """The queues, with the host's evaluation of guards as removable."""
+        return self._cut(lookup_spans(self.trace, self.sample), [])
+
     def without_launches(self, called: Iterable[CompiledCall]) -> Queues:
         """The queues, with the host's work inside these calls, launches included, as removable."""
         inside = sorted((call.start_ns + call.entry_ns, call.end_ns) for call in called)
@@ -173,7 +186,7 @@ class Scene:
         launches_go: bool = False,
     ) -> Queues:
         cut = queues(self.trace, removable, slower, self.sample, launches_go=launches_go)
-        return self.two if cut is None else cut
+        return self.two if cut is None else as_fast_as(cut, self.speed)
 
     @cached_property
     def forced(self) -> npt.NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.what_if_judge import judge
+from profiler_core.analysis.compilation.two_queues import MOST_EVENT_NS
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.engine import WhatIf
@@ -90,6 +91,26 @@ def test_a_replay_has_one_launch_for_each_call():
     assert saved.clock == "profiled"
     part = WhatIf(steps_of(6), None).saved(Change("graph_replay", compile_ids=("1/0",)))
     assert part.expected_ns == pytest.approx((150 - 32) * US, rel=0.01)
+
+
+def test_a_host_that_was_slower_while_it_was_profiled_is_not_blamed_on_its_events():
+    """12 events do not take 400 of 1000 µs: what is beyond 8 µs each was a slower host."""
+    engine = WhatIf(steps_of(6), 600.0 * US)
+    scene = engine.scene
+    assert scene.speed == pytest.approx((600 + 12 * MOST_EVENT_NS / US) / 1000, rel=0.01)
+    assert scene.event_ns == pytest.approx(MOST_EVENT_NS, rel=0.01)
+    assert scene.step_of(scene.load(1)) == pytest.approx(600 * US, rel=0.01)
+    # Two calls of 150, each a replay of 32 instead, at that speed and but for their 2 events each.
+    assert engine.saved(Change("graph_replay")).expected_ns > 115 * US
+    assert WhatIf(steps_of(6), 950.0 * US).scene.speed == 1.0
+
+
+def test_guards_that_are_not_evaluated_save_most_of_their_lookups():
+    """40 and 30 µs of each step, where the host is the limit; nothing where the device is."""
+    saved = WhatIf(steps_of(6), None).saved(Change("lighter_guards"))
+    assert saved.expected_ns == pytest.approx(0.85 * 70 * US, rel=0.02)
+    assert saved.low_ns < 0.5 * 70 * US + 1
+    assert WhatIf(device_bound(), 1000.0 * US).saved(Change("lighter_guards")).high_ns == 0.0
 
 
 def reading_steps(n, *, name):
