@@ -10,7 +10,7 @@ once.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,6 @@ MAX_GAP_NS = 10_000  # longer gaps are the host's
 # Work of the host without the profiler is at least this part of what was recorded: where more is
 # missing, the number of events cannot be the reason, and the host is not what the step waits for.
 MIN_HOST_SHARE = 0.1
-# What the profiler costs the host for one event, at most: 2.7 to 7.8 µs on the H200s of
-# docs/what_if.md, but where the host was busy with other processes.
-MOST_EVENT_NS = 8_000.0
 
 Floats = npt.NDArray[np.float64]
 _OF_LAUNCH = ("launch_row", "launch_ts_ns", "launch_dur_ns")
@@ -205,31 +202,6 @@ def profiler_event_ns(two: Queues, step_ns: float) -> float | None:
         else:
             high = middle
     return (low + high) / 2
-
-
-def as_fast_as(two: Queues, speed: float) -> Queues:
-    """The same with a host whose every work takes `speed` of its time."""
-    host_ns, removable_ns = two.host_ns * speed, two.removable_ns * speed
-    return replace(two, host_ns=host_ns, removable_ns=removable_ns)
-
-
-def host_speed(two: Queues, step_ns: float) -> float:
-    """What part of the host's recorded work it needs at its usual speed, beside its events.
-
-    1 where the number of events explains what the profiled steps take longer. Where it would need
-    more than `MOST_EVENT_NS` for each, the host as a whole was slower while it was profiled.
-    """
-    event_ns = profiler_event_ns(two, step_ns)
-    if event_ns is None or event_ns <= MOST_EVENT_NS:
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(16):
-        middle = (low + high) / 2
-        if replay_ns(as_fast_as(two, middle), event_ns=MOST_EVENT_NS) > step_ns:
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 def unprofiled(work_ns: Floats, events: Floats, event_ns: float) -> Floats:

@@ -19,11 +19,10 @@ from profiler_core.analysis.compilation.compiled_calls import (
     lookup_spans,
 )
 from profiler_core.analysis.compilation.crossings import Crossing, crossings
+from profiler_core.analysis.compilation.host_speed import as_fast_as, host_speed
 from profiler_core.analysis.compilation.two_queues import (
     Floats,
     Queues,
-    as_fast_as,
-    host_speed,
     profiler_event_ns,
     queues,
     replay_ns,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.what_if_judge import judge
-from profiler_core.analysis.compilation.two_queues import MOST_EVENT_NS
+from profiler_core.analysis.compilation.host_speed import MOST_EVENT_NS
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.engine import WhatIf
