@@ -61,6 +61,7 @@ LONGEST = (
     "capture/elsewhere/test_over_ssh.py",
     "capture/elsewhere/test_clusters.py",
     "attack/test_api_tokens.py",
+    "api/test_tutorial_notebook.py",
 )
 
 
