@@ -7,7 +7,7 @@ def json_list(text: str | None) -> list[object]:
     """The entries of a JSON array; empty for None and for text that is no JSON array."""
     try:
         value = msgspec.json.decode((text or "[]").encode())
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return []
     return value if isinstance(value, list) else []
 

@@ -211,7 +211,7 @@ def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
         )
     try:
         record = msgspec.json.decode(file.read_bytes(), type=RunRecord)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotARun(
             f"{file} is no record of a run: {error}.", remedy="Restore it, or delete it."
         ) from error

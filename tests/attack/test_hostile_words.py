@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.analysis.operator_arguments import json_list
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door import deeds, experimenting
 from profiler_core.door.asker import Asker
-from profiler_core.errors import FusionscopeError
+from profiler_core.errors import FusionscopeError, NotARun
+from profiler_core.ingest.inductor.reader import _Graph
+from profiler_core.ingest.run import open_run
 from profiler_core.jobs import service as jobs
 from profiler_core.store import catalogue, history, library
 from profiler_core.store.catalogue import Wanted
@@ -71,3 +74,14 @@ def test_what_can_stand_in_no_command_line_becomes_no_job(
         start(word)
     assert len(refused.value.problem) < 2000
     assert (submitted, history.entries()) == ([], ())
+
+
+def test_a_record_that_nests_without_end_is_a_sentence(home: Path) -> None:
+    run = home / "runs" / "c" / "eager"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text('{"run_id": "r", "spec": {"a": ' + "[" * 100_000)
+    with pytest.raises(NotARun, match="no record of a run"):
+        open_run(run)
+    assert json_list("[" * 100_000) == []
+    graph = _Graph("0/0", "", "", "", {}, "", "")
+    assert not graph.describe("nodes", '{"a": ' + "[" * 100_000)

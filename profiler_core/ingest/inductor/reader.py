@@ -124,7 +124,7 @@ class _Graph:
         """Take what its records say of its nodes; False where that is no JSON object."""
         try:
             value = msgspec.json.decode(payload.encode(), type=dict[str, Any])
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return False
         if kind == _MAPPINGS:
             self.mappings = value

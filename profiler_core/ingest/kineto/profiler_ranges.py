@@ -63,7 +63,7 @@ def read_ranges(path: Path, trace: Trace) -> pl.DataFrame:
             (event for event in events if event.cat == CATEGORY), key=lambda event: float(event.ts)
         )
         counters = [msgspec.json.decode(event.args, type=dict[str, Any]) for event in range_events]
-    except (msgspec.MsgspecError, ValueError, TypeError) as error:
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
         raise BadInput(
             f"The counters of {path.name} cannot be read: {str(error)[:200]}.",
             remedy="Record the trace again: it is damaged.",
