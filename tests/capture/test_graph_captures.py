@@ -22,6 +22,8 @@ class Graph:
     broken = False
 
     def capture_begin(self, pool=None):
+        if pool == "taken":
+            raise RuntimeError("another capture is under way")
         self.pool = pool
 
     def capture_end(self):
@@ -90,6 +92,14 @@ def test_a_capture_that_fails_raises_torchs_own_error_and_leaves_no_trace(watchi
     with pytest.raises(RuntimeError, match="stream is capturing"):
         captured(torch.nn.ReLU(), graph)
     captured(torch.nn.Linear(2, 2))  # no profiler is left running
+    assert [path.name for path in (tmp_path / "traces").iterdir()] == ["graph_0.json.gz"]
+
+
+def test_a_capture_that_does_not_begin_leaves_no_profiler_running(watching, tmp_path):
+    with pytest.raises(RuntimeError, match="another capture"):
+        Graph().capture_begin(pool="taken")
+    assert not torch.autograd._profiler_enabled()
+    captured(torch.nn.ReLU())
     assert [path.name for path in (tmp_path / "traces").iterdir()] == ["graph_0.json.gz"]
 
 

@@ -43,7 +43,11 @@ class GraphCaptures:
 
         def capture_begin(graph: Any, *args: Any, **kwargs: Any) -> Any:
             self._begin(graph)
-            return begin(graph, *args, **kwargs)
+            try:
+                return begin(graph, *args, **kwargs)
+            except BaseException:
+                self._end(graph, is_whole=False)
+                raise
 
         def capture_end(graph: Any, *args: Any, **kwargs: Any) -> Any:
             is_whole = False
