@@ -9,6 +9,7 @@ from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job import CollectiveRow, Straggler
 from profiler_core.analysis.ranks.links import Link
 from profiler_core.analysis.ranks.matching import Arrival
+from profiler_core.analysis.ranks.rank_compiling import without_log
 from profiler_core.analysis.ranks.rank_time import StepTime
 from profiler_core.analysis.wording.ranks import headline, without_profiler
 from profiler_core.analysis.wording.sentence import plain
@@ -89,7 +90,6 @@ class RankCompilingAnswer(Answer, frozen=True):
     made_wait_s: Annotated[
         float | None, means("another rank waited in collectives of the profiled steps meanwhile")
     ]
-    has_log: Annotated[bool, means("of its own; false: nothing is known of what it compiled")]
 
 
 class JobAnswer(Answer, frozen=True):
@@ -184,7 +184,7 @@ def ranks_answer(jobs: Sequence[PlacedJob], hta: HtaAnswer | None = None) -> Ran
 
 
 def _job(placed: PlacedJob) -> JobAnswer:
-    job = placed.job
+    job, compiling = placed.job, compiling_of(placed)
     return JobAnswer.of(
         job,
         source=placed.source,
@@ -195,9 +195,9 @@ def _job(placed: PlacedJob) -> JobAnswer:
         mesh=tuple(map(MeshAnswer.of, job.mesh)),
         critical_path=_critical(job.critical),
         compiling=tuple(
-            RankCompilingAnswer.of(row, n_recompiles=len(row.recompiles))
-            for row in compiling_of(placed)
+            RankCompilingAnswer.of(row, n_recompiles=len(row.recompiles)) for row in compiling
         ),
+        notes=(*job.notes, *without_log(compiling)),
     )
 
 

@@ -25,21 +25,30 @@ def cached_job(rank_files: RankFiles) -> Job | None:
 
 
 def keep_job(rank_files: RankFiles, job: Job) -> None:
-    """Cache the job; not for a remote store, whose files have no reliable time of change."""
+    """Cache the job; not of a store that does not say whether its files changed."""
     path = cache_path(rank_files, "job")
     if path is not None:
         write(path, msgspec.msgpack.encode(job))
 
 
 def cache_path(rank_files: RankFiles, ending: str) -> Path | None:
-    """Where something derived from these files alone is kept; None for those of a store."""
+    """Where something derived from these files alone is kept.
+
+    None for those of a store that tells neither a time nor a hash of each.
+    """
     digest = hashlib.blake2b(str(_VERSION).encode(), digest_size=16)
+    in_stores = remote.versions_of(
+        [file.location for file in rank_files.files if remote.is_url(file.location)]
+    )
     for file in rank_files.files:
         if remote.is_url(file.location):
-            return None
-        status = Path(file.location).stat()
-        identity = (file.rank, file.location, file.name, status.st_size, status.st_mtime_ns)
-        digest.update(repr(identity).encode())
+            version = in_stores.get(file.location)
+            if version is None:
+                return None
+        else:
+            status = Path(file.location).stat()
+            version = f"{status.st_size} {status.st_mtime_ns}"
+        digest.update(repr((file.rank, file.location, file.name, version)).encode())
     digest.update(repr(rank_files.notes).encode())
     return cache_directory() / "ranks" / f"{digest.hexdigest()}.{ending}"
 

@@ -3,8 +3,8 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,6 +15,13 @@ from profiler_core.home import cache_directory
 from profiler_core.ingest.formats import trace_endings
 
 _NO_TRACES = ("run.json", "capture.json", "sources.json", "trace_stacks.json", "meta.json")
+
+
+# What stores call the hash or the time of a file, as fsspec hands it on.
+_SAYS_A_CHANGE = (
+    "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified", "updated",
+    "created",
+)  # fmt: skip
 
 
 def is_url(location: str) -> bool:
@@ -37,6 +44,36 @@ def listed(url: str, most: int) -> list[tuple[str, str]]:
             (system.unstrip_protocol(path), path.removeprefix(below) or PurePosixPath(path).name)
             for path in trace_paths
         ]
+
+
+def versions_of(urls: Collection[str]) -> dict[str, str]:
+    """Size and hash or time of each file, as its store says now; left out where it says neither.
+
+    One listing for each folder. A store that cannot be reached says nothing.
+    """
+    by_folder: dict[str, list[str]] = {}
+    for url in urls:
+        by_folder.setdefault(url.rpartition("/")[0], []).append(url)
+    versions: dict[str, str] = {}
+    for folder, members in by_folder.items():
+        with suppress(BadInput), _explained(folder):
+            system, root = fsspec.core.url_to_fs(folder)
+            system.invalidate_cache()
+            described = {entry["name"]: entry for entry in system.ls(root, detail=True)}
+            paths = {url: fsspec.core.url_to_fs(url)[1] for url in members}
+            versions.update(_versions(described, paths))
+    return versions
+
+
+def _versions(described: Mapping[str, Any], paths: Mapping[str, str]) -> dict[str, str]:
+    """By URL; a path that `described` has without a size, a hash or a time is left out."""
+    versions = {}
+    for url, path in paths.items():
+        entry = described.get(path, {})
+        told = [(key, str(entry[key])) for key in _SAYS_A_CHANGE if entry.get(key)]
+        if told and entry.get("size") is not None:
+            versions[url] = repr((entry["size"], told))
+    return versions
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from profiler_core.errors import BadInput, Cancelled
 from profiler_core.ranks.cluster import summaries_on
 from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.job_cache import cache_path, cached_job, keep_job
-from profiler_core.ranks.job_of import job_of
+from profiler_core.ranks.job_of import job_of, kept_job
 from profiler_core.ranks.summary_of import summary_of
 
 N = 6
@@ -61,6 +61,26 @@ def test_a_store_behind_a_url_leaves_no_copy(job_folder, home):
     store.put(str(job_folder), "/jobs/seven", recursive=True)
     check(job_of(find_ranks("memory://jobs/seven"), n_processes=1))
     assert list((home / "cache" / "fetched").iterdir()) == []
+
+
+def test_the_job_of_a_store_is_kept_until_a_file_of_it_changes(job_folder, home, monkeypatch):
+    store = fsspec.filesystem("memory")
+    store.put(str(job_folder), "/jobs/kept", recursive=True)
+    job = kept_job(find_ranks("memory://jobs/kept"), n_processes=1)
+    with monkeypatch.context() as patched:
+        patched.setattr("profiler_core.ranks.job_of.job_of", lambda *_: pytest.fail("read again"))
+        assert kept_job(find_ranks("memory://jobs/kept")) == job
+    store.pipe("/jobs/kept/rank0.json.gz", (job_folder / "rank0.json.gz").read_bytes())
+    assert cached_job(find_ranks("memory://jobs/kept")) is None
+
+
+def test_the_job_of_a_store_that_tells_no_times_is_read_each_time(job_folder, home, monkeypatch):
+    store = fsspec.filesystem("memory")
+    store.put(str(job_folder), "/jobs/timeless", recursive=True)
+    entries = [{"name": entry["name"], "size": entry["size"]}
+               for entry in store.ls("/jobs/timeless", detail=True)]  # fmt: skip
+    monkeypatch.setattr(type(store), "ls", lambda *_, **__: entries)
+    assert cache_path(find_ranks("memory://jobs/timeless"), "job") is None
 
 
 def test_an_unreadable_rank_is_a_sentence_and_the_others_stand(job_folder):

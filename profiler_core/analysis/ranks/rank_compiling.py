@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.compilation.compile_time import compile_time
 from profiler_core.analysis.ranks.waiting import RankCost
+from profiler_core.analysis.wording.sentence import listed
 from profiler_core.model.compilation import CompileLog, Recompile
 
 _FIRST_EPOCH_NS = 10**18  # of 2001: a trace whose axis begins before says no time of day
@@ -67,6 +68,15 @@ def compiling_of_ranks(
             )
         )
     return tuple(sorted(rows, key=lambda row: row.rank))
+
+
+def without_log(ranks: Sequence[RankCompiling]) -> tuple[str, ...]:
+    """A sentence that names the ranks of whose compiling nothing is known; () where all are."""
+    numbers = [str(row.rank) for row in ranks if not row.has_log]
+    if not numbers:
+        return ()
+    ranks_text = f"rank{'' if len(numbers) == 1 else 's'} {listed(numbers)}"
+    return (f"No log of its own: {ranks_text}. What was compiled there is not known.",)
 
 
 def _of_rank(log: CompileLog, rank: int) -> CompileLog:

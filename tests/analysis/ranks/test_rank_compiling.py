@@ -4,7 +4,11 @@ import pytest
 
 from profiler_core.analysis.finding_rules.facts import Facts
 from profiler_core.analysis.finding_rules.rank_compiles import compiles_alone
-from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
+from profiler_core.analysis.ranks.rank_compiling import (
+    RankCompiling,
+    compiling_of_ranks,
+    without_log,
+)
 from profiler_core.analysis.ranks.waiting import RankCost, Wait
 from profiler_core.analysis.rows.ranks import compiling_rows
 from profiler_core.model.compilation import Compilation, CompileLog, GuardFailure, Recompile
@@ -116,3 +120,7 @@ def test_a_rank_without_a_log_of_its_own_is_told_from_one_whose_log_tells_no_tim
     )
     assert [row.has_log for row in rows] == [True, True, False]
     assert [cells[1].text for cells in compiling_rows(rows)] == ["8.00 s", "–", "no log of its own"]
+    assert without_log(rows) == (
+        "No log of its own: rank 2. What was compiled there is not known.",
+    )
+    assert without_log(rows[:2]) == ()
