@@ -149,11 +149,11 @@ def test_a_profiler_that_cost_nothing_is_not_taken_out():
 
 
 def test_what_the_profiler_added_to_a_break_is_taken_out_by_its_events():
-    # 12 events a step of 1000, none of them shrunk to the least: 120 / 12 = 10 each. The break
-    # takes 350 profiled, with 3 events between nothing and 10 each: 335, from 320 to 350.
-    cost = graph_break_cost(steps_of(6), 880 * US)
-    assert cost.cost_ns == pytest.approx(335 * US, rel=0.01)
-    assert 0.5 * cost.cost_ns <= cost.range_ns[0] < 320 * US
+    # 12 events a step of 1000, none of them shrunk to the least: 84 / 12 = 7 each. The break
+    # takes 350 profiled, with 3 events between nothing and 7 each: 339.5, from 329 to 350.
+    cost = graph_break_cost(steps_of(6), 916 * US)
+    assert cost.cost_ns == pytest.approx(339.5 * US, rel=0.01)
+    assert 0.5 * cost.cost_ns <= cost.range_ns[0] < 329 * US
     assert 350 * US < cost.range_ns[1] <= 1.5 * cost.cost_ns
 
 
