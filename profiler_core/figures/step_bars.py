@@ -62,7 +62,7 @@ def step_rows(
             StepPart(
                 share=widths[number] / longest,
                 color=color,
-                text_color=palette.on(color) if name else palette.muted,
+                text_color=palette.on(color),
                 text=_text(widths[number], longest, factor),
                 hint=_hint(kind, widths[number], p),
             )
@@ -90,7 +90,7 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
     factor, unit = _unit(max((p.step_ns for p in parts), default=0.0))
     longest = max((p.step_ns for p in parts), default=0.0) or 1.0
     rows = list(range(len(parts)))
-    for name, label, color, widths in _segments(parts, longest, palette):
+    for _name, label, color, widths in _segments(parts, longest, palette):
         figure.add_bar(
             y=rows,
             x=[width * factor for width in widths],
@@ -101,7 +101,7 @@ def step_bars(labels: Sequence[str], parts: Sequence[StepParts], palette: Palett
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            textfont={"size": 12, "color": palette.on(color) if name else palette.muted},
+            textfont={"size": 12, "color": palette.on(color)},
             hovertext=[
                 f"<b>{plotly_text(run)}</b><br>{_hint(label, width, p)}"
                 for run, width, p in zip(labels, widths, parts, strict=True)

@@ -113,3 +113,10 @@ def test_text_can_be_read(palette):
 @PALETTES
 def test_better_and_worse_differ_for_all_eyes(palette):
     assert distance(palette.better, palette.worse) >= 11
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_the_idle_time_of_a_step_can_be_read(palette):
+    """Muted on the grey of idle time has 4.0 in light and 4.3 in dark."""
+    assert contrast(palette.on(palette.idle), palette.idle) >= 4.5
+    assert contrast(palette.muted, palette.idle) < 4.5
