@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ import threading
 import weakref
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, Callable, Dict, Optional, Type, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Type, Union
 
 from profiler_core import run_directory as names
 from profiler_core.capture import handover
@@ -174,6 +175,30 @@ class Recorder:
         after_step = self._after_step
         if after_step is not None and after_step():
             self._unhook()
+
+    def pause(self) -> None:
+        """Leave out what follows, until `resume`: an evaluation, a checkpoint, a restart.
+
+        Call it right after `step`. Calls of `step` meanwhile count nothing.
+        """
+        if self._after_step is not None and self._session is not None:
+            self._session.pause()
+            if self._session.is_over:
+                self._unhook()
+
+    def resume(self) -> None:
+        """Go on after `pause`: the next step begins here."""
+        if self._after_step is not None and self._session is not None and self._session.resume():
+            self._unhook()
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """What is done in this `with` is no step: `with recorder.paused(): evaluate(model)`."""
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
 
     def close(self, error: Optional[BaseException] = None) -> None:
         """End the recording now; does nothing once it is done.

@@ -55,7 +55,7 @@ class Session:
         self._heartbeat = Heartbeat([self._writer])
         self._settings = InductorSettings()
         self._logs = logs
-        self.is_over = False
+        self.is_over = self._is_paused = False
         self._error_kind: Optional[str] = None
         with contextlib.ExitStack() as undo:  # a failure half-way leaves nothing switched on
             self._heartbeat.__enter__()
@@ -81,12 +81,39 @@ class Session:
 
     def after_step(self) -> bool:
         """Handle the end of one step of the loop; True when the recording is over."""
+        if self._is_paused:
+            return False
         self.n_steps += 1
         try:
             if self._stage is None:
                 self._first_step()
                 return self._next()
             return self._stage.step() and self._next()
+        except Exception as error:
+            self._fail(error)
+            return True
+
+    def pause(self) -> None:
+        """Leave out what follows, until `resume`."""
+        if self._is_paused or self.is_over:
+            return
+        self._is_paused = True
+        try:
+            if self._stage is not None:
+                self._stage.pause()
+        except Exception as error:
+            self._fail(error)
+
+    def resume(self) -> bool:
+        """A step begins here; True when the recording is over."""
+        if not self._is_paused or self.is_over:
+            return self.is_over
+        self._is_paused = False
+        try:
+            if self._stage is None:
+                self._before = time.perf_counter_ns()
+                return False
+            return not self._stage.resume() and self._next()
         except Exception as error:
             self._fail(error)
             return True

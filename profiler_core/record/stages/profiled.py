@@ -7,6 +7,8 @@ from typing import ContextManager, Dict, Optional
 from profiler_core.capture.child import passes
 from profiler_core.record.stages.stage import Recording, Stage
 
+_MOST_PAUSES = 5  # after which the profiled steps do not fit between two pauses
+
 
 class Profiled(Stage):
     """The profiler around a few steps; with stacks it is the attribution pass."""
@@ -19,6 +21,7 @@ class Profiled(Stage):
         self.doing = "the steps with stacks" if stacks else "the profiled steps"
         self.phase = "stacks" if stacks else "profiling"
         self._sampling: Optional[ContextManager[None]] = None
+        self._n_pauses = 0
 
     def begin(self, recording: Recording) -> bool:
         super().begin(recording)
@@ -59,6 +62,20 @@ class Profiled(Stage):
             for key in ("peak_allocated_bytes", "peak_reserved_bytes"):
                 self._recording.measurement["profiled_" + key] = result[key]
         return True
+
+    def pause(self) -> None:
+        """Drop the trace: what follows would lie in it, between two steps or in one."""
+        self._n_pauses += 1
+        self.abandon()
+
+    def resume(self) -> bool:
+        if self._n_pauses <= _MOST_PAUSES:
+            return self.begin(self._recording)
+        self._recording.note(
+            "The loop was paused {} times within {}, so they were left out: pass fewer steps=, or "
+            "pause less often.".format(self._n_pauses, self.doing)
+        )
+        return False
 
     def abandon(self) -> None:
         self._end_sampling()

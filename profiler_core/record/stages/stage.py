@@ -1,8 +1,9 @@
 """The interface of a stage, what all stages share, and the stage that skips steps.
 
 `begin` is called at the boundary between two steps, `step` at the end of each step from then on
-until it says True; `abandon` undoes what is begun where the loop ends before. A stage that cannot
-work here says so in the notes and is over at once.
+until it says True; `abandon` undoes what is begun where the loop ends before. `pause` and `resume`
+lie around what the loop does between two steps and is none (an evaluation, a checkpoint). A stage
+that cannot work here says so in the notes and is over at once.
 """
 
 from __future__ import annotations
@@ -63,6 +64,13 @@ class Stage:
 
     def abandon(self) -> None:
         """The loop ended: leave nothing running."""
+
+    def pause(self) -> None:
+        """Right after a step: what follows, until `resume`, is no step."""
+
+    def resume(self) -> bool:
+        """The next step begins here; False when this stage is over."""
+        return True
 
 
 class Skip(Stage):

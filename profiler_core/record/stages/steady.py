@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any, Dict
 
 from profiler_core.capture.child import passes
 from profiler_core.record.stages.stage import Recording, Stage
@@ -23,15 +24,30 @@ class Memory(Stage):
         recording.torch.cuda.empty_cache()
         passes.reset_peaks(recording.device)
         self._n_steps_left = _MEMORY_STEPS
+        self._peaks: Dict[str, Any] = {}
         return super().begin(recording)
 
     def step(self) -> bool:
         self._n_steps_left -= 1
         if self._n_steps_left:
             return False
-        self._recording.clock.synchronize()
-        self._recording.measurement.update(passes.peaks_since(self._recording.device))
+        self._keep_peaks()
         return True
+
+    def pause(self) -> None:
+        self._keep_peaks()
+
+    def resume(self) -> bool:
+        passes.reset_peaks(self._recording.device)
+        return True
+
+    def _keep_peaks(self) -> None:
+        """Note down the peaks since the last reset, or those before a pause that are higher."""
+        self._recording.clock.synchronize()
+        before = self._peaks
+        peaks = passes.peaks_since(self._recording.device)
+        self._peaks = {key: max(peaks[key] or 0, before.get(key) or 0) or None for key in peaks}
+        self._recording.measurement.update(self._peaks)
 
 
 class Telemetry(Stage):
@@ -58,6 +74,20 @@ class Telemetry(Stage):
         self._n_steps += 1
         if time.perf_counter_ns() - self._before < self._seconds * 1e9:
             return False
+        self._end()
+        return True
+
+    def pause(self) -> None:
+        """End it with the steps that it has; without any it begins anew."""
+        if self._n_steps:
+            self._end()
+        else:
+            self.abandon()
+
+    def resume(self) -> bool:
+        return not self._n_steps and self.begin(self._recording)
+
+    def _end(self) -> None:
         self._recording.clock.synchronize()
         self._recording.measurement["telemetry"] = {
             "started_ns": self._started_ns,
@@ -65,7 +95,6 @@ class Telemetry(Stage):
             "n_steps": self._n_steps,
         }
         self.abandon()
-        return True
 
     def abandon(self) -> None:
         self._sampling.__exit__(None, None, None)
@@ -95,3 +124,9 @@ class Snapshot(Stage):
 
     def abandon(self) -> None:
         self._history.stop()
+
+    def pause(self) -> None:
+        self.abandon()
+
+    def resume(self) -> bool:
+        return self.begin(self._recording)

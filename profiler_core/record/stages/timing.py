@@ -49,6 +49,7 @@ class Timing(Stage):
         if self._period_s is not None:
             self._sampling = recording.sampling(self._period_s)
             self._sampling.__enter__()
+        self._is_over = False
         self._started = time.monotonic()
         self._load = HostLoadWatch(os.getpid(), os.getpid())
         self._begin_round()
@@ -66,6 +67,17 @@ class Timing(Stage):
                 return False
         return self._end_round()
 
+    def pause(self) -> None:
+        """End the round with the steps that it has; one without any is begun anew."""
+        n_steps = self._n_steps_done if self._events else len(self._stamps) - 1
+        if n_steps:
+            self._is_over = self._keep_round(n_steps)
+
+    def resume(self) -> bool:
+        if not self._is_over:
+            self._begin_round()
+        return not self._is_over
+
     def _begin_round(self) -> None:
         self._n_steps_done = 0
         self._recording.clock.synchronize()
@@ -75,9 +87,16 @@ class Timing(Stage):
             self._events[0].record()
 
     def _end_round(self) -> bool:
+        self._is_over = self._keep_round(self._n_steps)
+        if not self._is_over:
+            self._begin_round()
+        return self._is_over
+
+    def _keep_round(self, n_steps: int) -> bool:
+        """Note down a round that ends here, after so many steps; True when it was the last one."""
         self._recording.clock.synchronize()
         wall_ns = (time.perf_counter_ns() if self._events else self._stamps[-1]) - self._stamps[0]
-        pairs = zip(self._events, self._events[1:])
+        pairs = zip(self._events[:n_steps], self._events[1:])
         step_ns = [round(start.elapsed_time(end) * 1e6) for start, end in pairs] or [
             after - before for before, after in zip(self._stamps, self._stamps[1:])
         ]
@@ -87,7 +106,7 @@ class Timing(Stage):
             {
                 "index": len(rounds),
                 "order": 0,
-                "n_steps": self._n_steps,
+                "n_steps": n_steps,
                 "started_ns": self._started_ns,
                 "wall_ns": wall_ns,
             }
@@ -99,7 +118,6 @@ class Timing(Stage):
             self.abandon()
             return True
         self._recording.save()
-        self._begin_round()
         return False
 
     def abandon(self) -> None:

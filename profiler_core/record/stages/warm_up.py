@@ -71,6 +71,18 @@ class WarmUp(Stage):
     def abandon(self) -> None:
         self._keep(None)
 
+    def pause(self) -> None:
+        """Take the times of the steps until here; the next one is timed from `resume` on."""
+        if self._pending:
+            self._recording.clock.synchronize()
+            self._read()
+
+    def resume(self) -> bool:
+        self._last_ns = time.perf_counter_ns()
+        if self._recording.is_cuda:
+            self._last_event = _event(self._recording.torch)
+        return True
+
     def _keep(self, ended_by: Optional[str]) -> None:
         times = self._watch.step_ns
         self._recording.measurement["warmup_step_ns"] = times
