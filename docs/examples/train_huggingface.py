@@ -15,7 +15,7 @@ variant = sys.argv[1]
 directory = sys.argv[2] if len(sys.argv) > 2 else "runs"
 
 config = BertConfig(
-    vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64
+    vocab_size=100, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
 )
 samples = [
     {"input_ids": torch.randint(0, 100, (16,)), "labels": torch.tensor(row % 2)}

@@ -37,7 +37,7 @@ class Classifier(lightning.LightningModule):
 module = Classifier()
 if variant != "eager":
     module = torch.compile(module, mode=variant)
-data = TensorDataset(torch.randn(960, 64), torch.randint(0, 10, (960,)))
+data = TensorDataset(torch.randn(1600, 64), torch.randint(0, 10, (1600,)))
 recording = FusionscopeCallback(
     directory, rounds=8, round_steps=3, round_seconds=0, telemetry_seconds=0, steps=3
 )

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict
 
 from fusionscope.integrations.recording import StepRecording, name_of, variant_of
 from transformers import TrainerCallback
@@ -29,17 +29,7 @@ class FusionscopeCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
         """The first batch of a step has been loaded."""
-        model = others.get("model")
-        is_compiled = bool(getattr(args, "torch_compile", False))
-        self.recording.begin_step(
-            workload=name_of(model),
-            variant=variant_of(
-                model,
-                mode=(args.torch_compile_mode or "default") if is_compiled else None,
-                backend=args.torch_compile_backend if is_compiled else None,
-            ),
-            batch_size=args.train_batch_size * args.gradient_accumulation_steps,
-        )
+        self.recording.begin_step(lambda: _facts(args, others.get("model")))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
         """The weights have been updated; what the trainer does now is no step."""
@@ -54,3 +44,14 @@ class FusionscopeCallback(TrainerCallback):  # type: ignore[misc]
     def on_train_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
         """Training is over."""
         self.recording.close()
+
+
+def _facts(args: Any, model: Any) -> Dict[str, Any]:
+    is_compiled = bool(getattr(args, "torch_compile", False))
+    variant = variant_of(
+        model,
+        mode=(args.torch_compile_mode or "default") if is_compiled else None,
+        backend=args.torch_compile_backend if is_compiled else None,
+    )
+    n_samples = args.train_batch_size * args.gradient_accumulation_steps
+    return {"workload": name_of(model), "variant": variant, "batch_size": n_samples}

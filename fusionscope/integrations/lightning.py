@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, Dict
 
 from fusionscope.integrations.recording import StepRecording, name_of, variant_of
 
@@ -49,12 +49,7 @@ class FusionscopeCallback(_callback()):  # type: ignore[misc]
         """A batch is there; the first of a step where weights were updated after the last one."""
         if self.recording.recorder is None:
             self._n_updates = trainer.global_step
-        n_samples = getattr(trainer.train_dataloader, "batch_size", None)
-        self.recording.begin_step(
-            workload=name_of(module),
-            variant=variant_of(module),
-            batch_size=n_samples and n_samples * trainer.accumulate_grad_batches,
-        )
+        self.recording.begin_step(lambda: _facts(trainer, module))
 
     def on_train_batch_end(
         self, trainer: Any, module: Any, outputs: Any, batch: Any, batch_idx: int
@@ -79,3 +74,12 @@ class FusionscopeCallback(_callback()):  # type: ignore[misc]
     def on_exception(self, trainer: Any, module: Any, exception: BaseException) -> None:
         """Something ended it, Ctrl-C included."""
         self.recording.close(exception)
+
+
+def _facts(trainer: Any, module: Any) -> Dict[str, Any]:
+    n_samples = getattr(trainer.train_dataloader, "batch_size", None)
+    return {
+        "workload": name_of(module),
+        "variant": variant_of(module),
+        "batch_size": n_samples and n_samples * trainer.accumulate_grad_batches,
+    }

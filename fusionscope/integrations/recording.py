@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Callable, Dict, Optional
 
 from profiler_core.record import Recorder
 
@@ -26,14 +26,15 @@ class StepRecording:
         """The Recorder, once the first step has begun."""
         return self._recorder
 
-    def begin_step(self, **facts: Any) -> None:
+    def begin_step(self, facts: Callable[[], Dict[str, Any]]) -> None:
         """A step begins: starts the recording, or goes on after `pause`.
 
         Args:
-            facts: options of `Recorder` that the trainer knows; those of the user have precedence.
+            facts: asked once for the options of `Recorder` that the trainer knows; those of the
+                user have precedence.
         """
         if self._recorder is None:
-            self._recorder = Recorder(**{**facts, **self._options})
+            self._recorder = Recorder(**{**facts(), **self._options})
             self._recorder.start()
             self.directory = self._recorder.directory
         elif self._is_paused:
