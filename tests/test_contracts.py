@@ -50,6 +50,7 @@ _PLOTLY = "Plotly stays with the figures"
 _STREAMLIT = "Streamlit and its server stay with the pages"
 _CHILD = "The child needs nothing of ours"
 _RECORDER = "The Recorder needs nothing but torch"
+_TRAINERS = "Trainers' callbacks need nothing but the Recorder"
 
 VIOLATIONS = (
     Violation(
@@ -149,6 +150,7 @@ VIOLATIONS = (
         "import msgspec\n",
         "profiler_core.capture.run_writer -> msgspec (l.",
     ),
+    _imports(_TRAINERS, "fusionscope/integrations/planted_polars.py", "polars"),
     _imports(_COMPUTE, "profiler_core/analysis/planted_time.py", "time"),
     _imports(_COMPUTE, "profiler_core/figures/planted_net.py", "urllib.request", "urllib"),
     _imports(_COMPUTE, "profiler_core/analysis/planted_process.py", "subprocess"),

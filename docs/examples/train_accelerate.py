@@ -1,7 +1,7 @@
 """Accelerate's loop records itself: accumulated batches, an evaluation every ten steps.
 
-    fusionscope run -- python docs/examples/train_accelerate.py eager
-    fusionscope run -- python docs/examples/train_accelerate.py default
+fusionscope run -- python docs/examples/train_accelerate.py eager
+fusionscope run -- python docs/examples/train_accelerate.py default
 """
 
 import sys
@@ -9,9 +9,10 @@ import sys
 import torch
 from accelerate import Accelerator
 from accelerate.utils import TorchDynamoPlugin
-from fusionscope.integrations.accelerate import record
 from torch import nn
 from torch.nn.functional import cross_entropy
+
+from fusionscope.integrations.accelerate import record
 
 variant = sys.argv[1]
 directory = sys.argv[2] if len(sys.argv) > 2 else "runs"

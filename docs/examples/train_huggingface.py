@@ -1,15 +1,16 @@
 """transformers' Trainer records itself: accumulated batches, an evaluation every ten steps.
 
-    fusionscope run -- python docs/examples/train_huggingface.py eager
-    fusionscope run -- python docs/examples/train_huggingface.py default
+fusionscope run -- python docs/examples/train_huggingface.py eager
+fusionscope run -- python docs/examples/train_huggingface.py default
 """
 
 import sys
 import tempfile
 
 import torch
-from fusionscope.integrations.huggingface import FusionscopeCallback
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+
+from fusionscope.integrations.huggingface import FusionscopeCallback
 
 variant = sys.argv[1]
 directory = sys.argv[2] if len(sys.argv) > 2 else "runs"

@@ -1,17 +1,18 @@
 """Lightning's Trainer records itself: accumulated batches, a validation every twenty batches.
 
-    fusionscope run -- python docs/examples/train_lightning.py eager
-    fusionscope run -- python docs/examples/train_lightning.py default
+fusionscope run -- python docs/examples/train_lightning.py eager
+fusionscope run -- python docs/examples/train_lightning.py default
 """
 
 import sys
 
 import pytorch_lightning as lightning
 import torch
-from fusionscope.integrations.lightning import FusionscopeCallback
 from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader, TensorDataset
+
+from fusionscope.integrations.lightning import FusionscopeCallback
 
 variant = sys.argv[1]
 directory = sys.argv[2] if len(sys.argv) > 2 else "runs"

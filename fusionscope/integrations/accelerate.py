@@ -1,8 +1,8 @@
 """Accelerate's loops: `record` of `fusionscope.integrations.loop`, with what an Accelerator knows.
 
-    from fusionscope.integrations.accelerate import record
-    with record(accelerator, optimizer, "runs/"):
-        ...  # the loop as it is
+from fusionscope.integrations.accelerate import record
+with record(accelerator, optimizer, "runs/"):
+    ...  # the loop as it is
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """A callback of `transformers.Trainer` that records its training steps.
 
-    from fusionscope.integrations.huggingface import FusionscopeCallback
-    trainer = Trainer(..., callbacks=[FusionscopeCallback("runs/")])
+from fusionscope.integrations.huggingface import FusionscopeCallback
+trainer = Trainer(..., callbacks=[FusionscopeCallback("runs/")])
 """
 
 from __future__ import annotations
 
 from typing import Any, Dict
 
-from fusionscope.integrations.recording import StepRecording, name_of, variant_of
 from transformers import TrainerCallback
+
+from fusionscope.integrations.recording import StepRecording, name_of, variant_of
 
 
 class FusionscopeCallback(TrainerCallback):  # type: ignore[misc]

@@ -1,7 +1,7 @@
 """A callback of Lightning's Trainer that records its training steps.
 
-    from fusionscope.integrations.lightning import FusionscopeCallback
-    trainer = L.Trainer(..., callbacks=[FusionscopeCallback("runs/")])
+from fusionscope.integrations.lightning import FusionscopeCallback
+trainer = L.Trainer(..., callbacks=[FusionscopeCallback("runs/")])
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A training loop of one's own, of Accelerate or of torchtitan, by its optimizer.
 
-    from fusionscope.integrations.loop import record
-    with record(optimizer, "runs/", workload="my-train", variant="eager"):
-        ...  # the loop as it is
+from fusionscope.integrations.loop import record
+with record(optimizer, "runs/", workload="my-train", variant="eager"):
+    ...  # the loop as it is
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def variant_of(model: Any, mode: Optional[str] = None, backend: Optional[str] = 
         "eager", "default", a mode, or "backend:NAME", as `capture` calls them.
     """
     if mode is None and backend is None:
-        # The wrapper of torch.compile(), what module.compile() sets, what Lightning keeps of either.
+        # The wrapper of torch.compile(), what module.compile() sets, what Lightning keeps of it.
         marks = ("_orig_mod", "_compiled_call_impl", "_compiler_ctx")
         is_compiled = any(getattr(model, mark, None) is not None for mark in marks)
         return "default" if is_compiled else "eager"

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.timeout(900)]
 
 
 def trained(trainer, variant, out, python=sys.executable):
-    """The run that the example leaves, made as `fusionscope run` makes it importable."""
+    """The run directory that the example leaves; only the Recorder's folder is on its path."""
     done = subprocess.run(
         [python, str(EXAMPLES / f"train_{trainer}.py"), variant, str(out)],
         env=environment(**ENVIRONMENT),
@@ -32,7 +32,7 @@ def trained(trainer, variant, out, python=sys.executable):
     )
     assert done.returncode == 0, done.stderr
     (directory,) = out.glob(f"*-{variant}-*")
-    return open_run(directory)
+    return directory
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ TRAINERS = {
 
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_it_is_recorded_with_what_the_trainer_knows(runs, trainer):
-    record = runs[trainer].record
+    record = open_run(runs[trainer]).record
     assert record.status == "finished", record.error
     assert (record.workload, record.spec["batch_size"]) == TRAINERS[trainer]
     assert record.variant == "eager"
@@ -63,7 +63,7 @@ def test_it_is_recorded_with_what_the_trainer_knows(runs, trainer):
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_a_step_is_one_update_with_all_of_its_batches_and_no_evaluation(runs, trainer):
     """Read from the trace as plain JSON."""
-    with gzip.open(runs[trainer].directory / "trace.json.gz") as text:
+    with gzip.open(runs[trainer] / "trace.json.gz") as text:
         events = json.load(text)["traceEvents"]
     names = Counter(event["name"].partition(" ")[0] for event in events if "dur" in event)
     updates = names["Optimizer.step#AdamW.step"]
@@ -80,10 +80,9 @@ def test_a_step_is_one_update_with_all_of_its_batches_and_no_evaluation(runs, tr
 def test_what_is_recorded_eager_and_compiled_compares(runs, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
     compiled = trained("accelerate", "default", tmp_path / "runs")
-    assert compiled.record.variant == "default"
-    assert compiled.record.spec["compile"] is True
-    paths = [str(run.directory) for run in (runs["accelerate"], compiled)]
-    assert main(["compare", *paths, "--json"]) == 0
+    record = open_run(compiled).record
+    assert (record.variant, record.spec["compile"]) == ("default", True)
+    assert main(["compare", str(runs["accelerate"]), str(compiled), "--json"]) == 0
     (candidate,) = json.loads(capsys.readouterr().out)["candidates"]
     assert candidate["step_time"]["n_rounds"] == [8, 8]
 

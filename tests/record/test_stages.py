@@ -158,6 +158,11 @@ def test_telemetry_counts_its_steps_and_can_be_left_out(recording):
     assert not Telemetry(0.0, 0.05).begin(recording)
 
 
+def _stepped(stage, n_steps):
+    """Whether the stage was over after one of so many steps."""
+    return True in [stage.step() for _ in range(n_steps)]
+
+
 def evaluate(gpu):
     """What a loop does between two steps: the device is busy with it."""
     gpu.n_recorded += 1_000
@@ -166,7 +171,7 @@ def evaluate(gpu):
 def test_a_pause_ends_the_round_and_the_next_one_begins_after_it(gpu, recording):
     stage = Timing(RoundPlan(3), 10, 0.0, None)
     stage.begin(recording)
-    assert not any([stage.step() for _ in range(4)])
+    assert not _stepped(stage, 4)
     stage.pause()
     evaluate(gpu)
     assert stage.resume()
@@ -194,7 +199,9 @@ def test_a_pause_in_the_last_round_ends_the_rounds(gpu, recording):
 
 def test_rounds_on_a_cpu_leave_a_pause_out(recording, monkeypatch):
     now = iter(range(0, 10_000, 7))
-    monkeypatch.setattr("profiler_core.record.stages.timing.time.perf_counter_ns", lambda: next(now))
+    monkeypatch.setattr(
+        "profiler_core.record.stages.timing.time.perf_counter_ns", lambda: next(now)
+    )
     recording.is_cuda = False
     stage = Timing(RoundPlan(2), 3, 0.0, None)
     stage.begin(recording)
@@ -211,7 +218,7 @@ def test_rounds_on_a_cpu_leave_a_pause_out(recording, monkeypatch):
 def test_a_warm_up_goes_on_after_a_pause_and_does_not_time_it(gpu, recording):
     stage = WarmUp(Limits(10, 200, 10**12))
     stage.begin(recording)
-    assert not any([stage.step() for _ in range(6)])
+    assert not _stepped(stage, 6)
     stage.pause()
     evaluate(gpu)
     assert stage.resume()
@@ -261,7 +268,13 @@ class Pass:
 
     def result(self):
         return dict.fromkeys(
-            ("started_ns", "wall_ns", "n_active_steps", "peak_allocated_bytes", "peak_reserved_bytes")
+            (
+                "started_ns",
+                "wall_ns",
+                "n_active_steps",
+                "peak_allocated_bytes",
+                "peak_reserved_bytes",
+            )
         )
 
 

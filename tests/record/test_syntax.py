@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+OURS = ("profiler_core", "fusionscope.integrations")
 
 
 def imported(module: str) -> set[str]:
@@ -21,7 +22,7 @@ def imported(module: str) -> set[str]:
             if node.level:
                 base = ".".join([*module.split(".")[: -node.level], *filter(None, [base])])
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        found |= {name for name in names if name.startswith("profiler_core") and path_of(name)}
+        found |= {name for name in names if name.startswith(OURS) and path_of(name)}
     return found
 
 
@@ -34,7 +35,11 @@ def path_of(module: str) -> Path | None:
 
 
 def everything() -> list[str]:
-    found, new = set(), {"profiler_core.record"}
+    trainers = (ROOT / "fusionscope" / "integrations").glob("*.py")
+    found = set()
+    new = {"profiler_core.record", "fusionscope"}
+    new |= {f"fusionscope.integrations.{path.stem}" for path in trainers}
+    new = {name.removesuffix(".__init__") for name in new}
     while new:
         found |= new
         named = {name for module in new for name in imported(module)}
