@@ -1,5 +1,6 @@
 """Where an inference server writes its traces, and which of them are new."""
 
+import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -56,7 +57,10 @@ class _OwnFolder:
     def fetch(self, wanted: list[str], target: Path) -> None:
         for name in wanted:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(self.path / name, target / name)
+            # The server's user may put a link there meanwhile, which would be read as this user.
+            file = os.open(self.path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(file, "rb") as source, (target / name).open("wb") as copy:
+                shutil.copyfileobj(source, copy)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ _BLOCK_BYTES = 1 << 20
 _LONGEST_LINE = 64_000
 _LONGEST_LENGTH = 20  # digits of a piece's length
 _TAKEN = b"taken\n"  # all that was sent is here; until then nothing is deleted there
+_KEEP = b"keep\n"  # it came, and not all of it could be written here
 _OF_SIGNALS = 128  # added to the number of a signal in the exit status of another's command
 
 
@@ -128,7 +129,9 @@ class FarCommand:
         )
         self.pid = self._process.pid
         self._given_up_at: float | None = None
-        self.has_answered = False  # it sent all that was made
+        self.has_answered = False  # it sent all that was made, and that is here
+        self.lacks_room = False  # it sent all, and not all of it had room here
+        self._log = log
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
         self._hears = threading.Thread(
             target=self._hear, args=(self._process.stdout, progress, made), daemon=True
@@ -145,8 +148,12 @@ class FarCommand:
                     pass
 
     def _hear(self, pipe: IO[bytes], progress: Path, made: Path) -> None:
-        self.has_answered = _receive(pipe, progress, made)
-        self._write(_TAKEN)
+        came, self.lacks_room = _receive(pipe, progress, made)
+        self.has_answered = came and not self.lacks_room
+        if self.lacks_room:
+            with contextlib.suppress(OSError):  # the disk is full
+                os.write(self._log, _no_room(progress))
+        self._write(_KEEP if self.lacks_room else _TAKEN)
 
     def poll(self) -> int | None:
         """The exit status, minus the number of a signal; None while it runs or its runs come."""
@@ -279,13 +286,21 @@ class _Pieces:
         return data
 
 
-def _receive(pipe: IO[bytes], progress: Path, made: Path) -> bool:
+def _no_room(progress: Path) -> bytes:
+    """The line of the log that says where everything still lies."""
+    scratch = progress.with_name(files.SCRATCH)
+    where = scratch.read_bytes() if scratch.exists() else b"its folder there"
+    return b"There was no room here for all that was made: it stays in %s.\n" % where
+
+
+def _receive(pipe: IO[bytes], progress: Path, made: Path) -> tuple[bool, bool]:
     """Lines of progress into the file, then the folders that were made into `made`.
 
     Beside the file, where the command works: that is lost with this process otherwise.
-    Returns whether all of it came.
+    Returns whether all of it came, and whether the disk refused some of it.
     """
     n_bytes = 0
+    lacks_room = False
     with progress.open("ab", buffering=0) as file:
         while (line := pipe.readline(_LONGEST_LINE)) and line != b"R\n":
             n_bytes += len(line)
@@ -294,7 +309,7 @@ def _receive(pipe: IO[bytes], progress: Path, made: Path) -> bool:
             elif line.startswith(b"P") and n_bytes < _MOST_PROGRESS_BYTES:
                 file.write(line[1:])
     if line != b"R\n":
-        return False
+        return False, False
     import tarfile  # every supervisor starts with this module
 
     shutil.rmtree(made, ignore_errors=True)  # half of it, from one that was killed
@@ -303,19 +318,25 @@ def _receive(pipe: IO[bytes], progress: Path, made: Path) -> bool:
     # A hostile archive ends here; what came before is kept.
     try:
         with (
-            contextlib.suppress(tarfile.TarError, OSError, ValueError, OverflowError),
+            contextlib.suppress(tarfile.TarError, ValueError, OverflowError),
             tarfile.open(fileobj=pieces, mode="r|") as archive,  # type: ignore[call-overload]
         ):
             for member in archive:
-                is_plain = member.isreg() or member.isdir()
-                if is_plain and shutil.disk_usage(made).free - member.size > KEEP_FREE_BYTES:
+                has_room = shutil.disk_usage(made).free - member.size > KEEP_FREE_BYTES
+                if not (member.isreg() or member.isdir()):
+                    continue
+                if has_room:
                     archive.extract(member, made, filter="data")
+                else:
+                    lacks_room = True
+    except OSError:  # such as a quota, which nobody sees before
+        lacks_room = True
     finally:
         while pieces.read(_BLOCK_BYTES):  # whoever sends it would wait for ever, and the job too
             pass
         while not pieces.is_whole and pipe.read(_BLOCK_BYTES):
             pass
-    return pieces.is_whole
+    return pieces.is_whole, lacks_room
 
 
 def take_in(made: Path, out: Path, owner: str | None) -> int:

@@ -4,7 +4,8 @@
 
 Standard input: one JSON line with command, environment and directory, as many bytes of a packed
 tar archive as it says in `n_bytes`, then the number of a signal a line (0: nobody is gone), and at
-last `taken`; its end means that whoever asked is gone, as does silence of `silent_s` seconds.
+last `taken`, or `keep` where it could not be written; its end means that whoever asked is gone, as
+does silence of `silent_s` seconds.
 Standard output: `S` and this user's own folder in which the command works, `P` and a line of
 progress, again and again, then `R` and the made folders as a tar archive, in pieces behind their
 length. What the command prints goes to standard error.
@@ -153,9 +154,9 @@ def _send(scratch: Path) -> None:
     _write(b"0\n")
     os.close(1)  # whoever reads sees the end of it
     line = _line()
-    while line not in (b"", b"taken\n"):  # late signals
+    while line not in (b"", b"taken\n", b"keep\n"):  # late signals
         line = _line()
-    if line:
+    if line == b"taken\n":
         shutil.rmtree(str(scratch), ignore_errors=True)
 
 

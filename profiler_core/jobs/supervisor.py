@@ -27,7 +27,7 @@ from profiler_core.jobs.capture_result import result_of
 from profiler_core.jobs.command import GRACE_S, Command, OthersCommand, OwnCommand, take_in
 from profiler_core.jobs.directory import JobStatus
 from profiler_core.jobs.queue import Waiting, take_turn
-from profiler_core.owner_file import write_owner
+from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.settings import settings
 from profiler_core.worker.protocol import Failure, last_record
 
@@ -190,7 +190,8 @@ class Supervisor:
         folder = result_of(self._directory, self._spec)
         if folder is not None:
             with contextlib.suppress(OSError):  # a full disk costs the name, not the runs
-                write_owner(folder, self._spec.owner)
+                if owner_of(folder) is None:  # what another machine says may name another capture
+                    write_owner(folder, self._spec.owner)
                 self._has_owner = True
 
     def _wait_for_turn(self) -> bool:

@@ -106,7 +106,12 @@ def download(url: str, path: Path) -> Path:
     """
     with _explained(url):
         system, remote = fsspec.core.url_to_fs(url)
-        system.get(remote, str(path), recursive=system.isdir(remote))
+        if not system.isdir(remote):
+            system.get_file(remote, str(path))
+            return path
+        names = list(files_below(url))
+        path.mkdir()
+        fetch_below(url, names, path)
     return path
 
 

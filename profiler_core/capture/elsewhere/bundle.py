@@ -57,6 +57,7 @@ def project_of(spec: CaptureSpec) -> Project:
             f"--directory {folder} does not hold {file}, and only one folder is sent.",
             remedy=f"Name a folder that holds both, {_LEAVE_IT_THERE}.",
         )
+    root = folder.resolve()
     paths = [file.relative_to(folder)]
     n_bytes = 0
     for path in _listed(folder):
@@ -67,7 +68,8 @@ def project_of(spec: CaptureSpec) -> Project:
                 remedy=f"Put what is large into .gitignore, {_LEAVE_IT_THERE}.",
             )
         full = folder / path
-        if path != paths[0] and full.is_file():
+        # Somebody else's project may link to this user's keys, and its code runs there.
+        if path != paths[0] and full.is_file() and full.resolve().is_relative_to(root):
             paths.append(path)
             n_bytes += full.stat().st_size
     return Project(folder, tuple(sorted(paths)), n_bytes + file.stat().st_size)

@@ -6,7 +6,9 @@ import tarfile
 import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from profiler_core.capture.elsewhere.host import Address
 from profiler_core.capture.elsewhere.transport import sent_text, ssh_words, starter
@@ -16,6 +18,7 @@ _FILES_SIDE = Path(__file__).with_name("files_side.py")
 _LISTED_WITHIN_S = 60.0
 _SENT_WITHIN_S = 3600.0
 _NO_FOLDER = 3
+_LONGEST_LISTING = 20_000_000  # bytes
 
 Listing = dict[str, tuple[float, float]]  # path below the folder -> bytes, time
 
@@ -36,7 +39,15 @@ class FarFolder:
         with tempfile.TemporaryFile() as output:
             self._run(None, output.fileno(), _LISTED_WITHIN_S)
             output.seek(0)
-            return {str(name): (size, time) for name, (size, time) in json.load(output).items()}
+            try:
+                about = msgspec.json.decode(output.read(_LONGEST_LISTING), type=Listing)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise BadInput(
+                    f"{self.address.host} did not list {self.folder}: {error}.",
+                    remedy="Copy the folder by hand and open it.",
+                ) from error
+        # A name that leads out of the folder would be a path of this machine.
+        return {name: facts for name, facts in about.items() if _is_inside(name)}
 
     def fetch(self, names: Collection[str], target: Path) -> None:
         """Copy these into a folder, below their paths.
@@ -87,3 +98,8 @@ class FarFolder:
                 f"{self.address.host} cannot be reached: {said}.",
                 remedy=f"Try ssh {self.address.host} by hand (docs/hosts.md).",
             )
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts and "\0" not in name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 import tarfile
 from pathlib import Path
@@ -37,14 +38,16 @@ def main() -> int:
 
 
 def listing(folder: Path) -> dict[str, list[float]]:
-    """Size in bytes and time of each file below the folder."""
+    """Size in bytes and time of each plain file below the folder: no links, which lead anywhere."""
     files: dict[str, list[float]] = {}
     for top, _, names in os.walk(str(folder)):
         for name in names:
             path = Path(top) / name
             try:
-                status = path.stat()
+                status = path.lstat()
             except OSError:  # it was renamed meanwhile
+                continue
+            if not stat.S_ISREG(status.st_mode):
                 continue
             files[str(path.relative_to(folder))] = [status.st_size, status.st_mtime]
             if len(files) >= _MOST_FILES:

@@ -63,7 +63,9 @@ def capture_there(
         CaptureFailed: the machine cannot be reached, or cannot capture; nothing was written.
         Cancelled: before anything was measured.
     """
-    with tempfile.TemporaryDirectory(prefix="fusionscope-elsewhere-") as temporary:
+    plan.out.mkdir(parents=True, exist_ok=True)
+    # On the disk of the library: what came is moved there, and that disk must have room for it.
+    with tempfile.TemporaryDirectory(prefix=".elsewhere-", dir=plan.out) as temporary:
         work = _Work(Path(temporary), progress_file, listener)
         if plan.is_shared:
             _on_slurm(plan, work, is_cancelled)
@@ -173,7 +175,9 @@ def _over_pipes(plan: Plan, work: _Work, is_cancelled: Callable[[], bool]) -> No
         stack.callback(command.abandon)
         status = _follow(command, work, is_cancelled)
         if not command.has_answered:
-            _write_why_lost(plan, work, status, was_cancelled=is_cancelled())
+            _write_why_lost(
+                plan, work, status, was_cancelled=is_cancelled(), lacks_room=command.lacks_room
+            )
 
 
 def _follow(command: FarCommand, work: _Work, is_cancelled: Callable[[], bool]) -> int:
@@ -197,7 +201,9 @@ def _follow(command: FarCommand, work: _Work, is_cancelled: Callable[[], bool]) 
     return status
 
 
-def _write_why_lost(plan: Plan, work: _Work, status: int, *, was_cancelled: bool) -> None:
+def _write_why_lost(
+    plan: Plan, work: _Work, status: int, *, was_cancelled: bool, lacks_room: bool
+) -> None:
     """Runs that say what became of a command that did not say itself how it ended.
 
     Raises:
@@ -220,6 +226,12 @@ def _write_why_lost(plan: Plan, work: _Work, status: int, *, was_cancelled: bool
         else f"The process on {name} ended with status {status}{quoted}.",
         remedy=f"Start the capture again; what was measured until then lies in {left} there.",
     )
+    if lacks_room:
+        error = CaptureFailed(
+            f"What {name} measured has no room below {plan.out}.",
+            remedy=f"Make room, copy it from {left} there, and open it.",
+        )
+        shutil.rmtree(work.made, ignore_errors=True)
     work.made.mkdir(exist_ok=True)
     write_lost(plan.spec, work.made, lines, error, work.progress_file)
 
@@ -258,7 +270,10 @@ def _why_not_begun(plan: Plan, status: int, said: str) -> CaptureFailed:
 def _brought_home(plan: Plan, work: _Work) -> tuple[Path, ...]:
     """Move what was made into the library."""
     failure = work.made / FAILURE
-    folders = sorted(path for path in work.made.iterdir() if path.is_dir())
+    # Only captures come from there: an experiment would be taken up by a click, with its words.
+    folders = sorted(
+        path for path in work.made.iterdir() if path.is_dir() and path.name[0] not in "._"
+    )
     if failure.is_file() and not folders:
         error = _told(failure)
         if plan.is_shared:
@@ -268,6 +283,10 @@ def _brought_home(plan: Plan, work: _Work) -> tuple[Path, ...]:
         _with_what_came_before(folders[0] / PROGRESS, work.progress)
     if plan.project is not None:
         _with_version(folders, code_version(file_of(plan.spec).parent))
+    if not plan.is_shared:
+        _mark_as_brought(folders)
+    for other in set(work.made.iterdir()) - set(folders):
+        shutil.rmtree(other, ignore_errors=True)
     take_in(work.made, plan.out, None)
     if plan.is_shared:
         shutil.rmtree(plan.folder, ignore_errors=True)
@@ -301,6 +320,16 @@ def _with_version(folders: list[Path], version: dict[str, object]) -> None:
     """The copy that was sent is in no repository: say which version it is."""
     for folder in folders:
         for file in sorted(folder.glob(f"*/{names.RUN_JSON}")):
-            with contextlib.suppress(ValueError, TypeError, AttributeError):  # damaged: told later
+            # What is damaged is told later; a full disk costs the version, not the runs.
+            with contextlib.suppress(
+                ValueError, TypeError, AttributeError, LookupError, RecursionError, OSError
+            ):
                 record = json.loads(file.read_text("utf-8"))
                 write_json(file, {**record, "environment": {**record["environment"], **version}})
+
+
+def _mark_as_brought(folders: list[Path]) -> None:
+    """That machine wrote their run.json: nothing that it names is run here by a click."""
+    for folder in folders:
+        for run in sorted(path for path in folder.iterdir() if path.is_dir()):
+            (run / names.IMPORTED).touch()

@@ -1,0 +1,231 @@
+"""What another machine sends is its word alone: it changes, starts and loses nothing here."""
+
+import io
+import json
+import os
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from profiler_core.capture.elsewhere import near
+from profiler_core.capture.elsewhere.bundle import project_of
+from profiler_core.capture.elsewhere.far_files import FarFolder
+from profiler_core.capture.elsewhere.host import Address
+from profiler_core.capture.elsewhere.plan import Plan, plan_of
+from profiler_core.capture.spec import CaptureSpec
+from profiler_core.cli.server_traces import folder_at, put_together
+from profiler_core.errors import BadInput
+from profiler_core.home import runs_directory
+from profiler_core.jobs import command, runner_side
+from profiler_core.ranks.remote import download
+from profiler_core.run_directory import IMPORTED
+from profiler_core.settings import Host
+from profiler_core.store.library import is_captured_here
+
+RUN = {"schema_version": 1, "name": "x eager", "status": "finished", "spec": {}}
+
+
+def pieces(data: bytes) -> bytes:
+    return b"%d\n%s0\n" % (len(data), data) if data else b"0\n"
+
+
+@pytest.fixture
+def plan(home: Path) -> Plan:
+    return plan_of(CaptureSpec("customcnn"), Host(ssh="box"), runs_directory(), is_code_there=True)
+
+
+def machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plan: Plan, members: dict[str, bytes]
+) -> Path:
+    """Let ssh be a machine that sends these files; returns what it was told at last."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w|") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    (tmp_path / "answer").write_bytes(b'S/there/x\nP{"t": 1, "phase": "starting"}\nR\n'
+                                      + pieces(buffer.getvalue()))  # fmt: skip
+    told = tmp_path / "told"
+    script = tmp_path / "machine.py"
+    script.write_text(
+        "import json, os, pathlib, sys\n"
+        "sent = sys.stdin.buffer\n"
+        "sent.read(int(sent.readline()))\n"
+        "sent.read(json.loads(sent.readline())['n_bytes'])\n"
+        f"os.write(1, pathlib.Path({str(tmp_path / 'answer')!r}).read_bytes())\n"
+        "os.close(1)\n"
+        f"pathlib.Path({str(told)!r}).write_bytes(sent.readline())\n"
+    )
+    monkeypatch.setattr(Plan, "transport", property(lambda _: [sys.executable, "-I", str(script)]))
+    return told
+
+
+def brought(plan: Plan) -> tuple[Path, ...]:
+    return near.capture_there(
+        plan, progress_file=None, listener=lambda _: None, is_cancelled=lambda: False
+    )
+
+
+def test_a_run_that_came_is_started_by_no_click(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = json.dumps({**RUN, "spec": {"workload": "/tmp/evil.py:f"}}).encode()
+    experiment = b'{"words": ["/tmp/evil.py:f"]}'
+    machine(monkeypatch, tmp_path, plan, {
+        "cap/eager/run.json": record, "_20260101-000000-try-x-abcd/experiment.json": experiment,
+    })  # fmt: skip
+    assert brought(plan) == (plan.out / "cap",)
+    assert (plan.out / "cap" / "eager" / IMPORTED).exists()
+    assert not is_captured_here("run/cap/eager")
+    assert [path.name for path in plan.out.iterdir()] == ["cap"]
+
+
+def test_what_came_is_not_lost_where_temporary_files_lie_on_another_disk(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(monkeypatch, tmp_path, plan, {"cap/eager/run.json": json.dumps(RUN).encode()})
+    real = Path.replace
+
+    def within_one_disk(self: Path, target: Path) -> Path:
+        if self.is_relative_to(plan.out) is not Path(target).is_relative_to(plan.out):
+            raise OSError(18, "Invalid cross-device link")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", within_one_disk)
+    (folder,) = brought(plan)
+    assert (folder / "eager" / "run.json").exists()
+
+
+@pytest.mark.parametrize("record", [b"[" * 100_000, b"{}", b"\xff"])
+def test_a_run_that_cannot_be_read_costs_the_others_nothing(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: bytes
+) -> None:
+    (tmp_path / "model.py").write_text("def build():\n    return 1\n")
+    spec = CaptureSpec(f"{tmp_path}/model.py:build", directory=str(tmp_path))
+    sent = plan_of(spec, Host(ssh="box"), plan.out, is_code_there=False)
+    machine(monkeypatch, tmp_path, sent, {
+        "cap/a/run.json": record, "cap/b/run.json": json.dumps(RUN).encode(),
+    })  # fmt: skip
+    (folder,) = brought(sent)
+    assert (folder / "b" / "run.json").exists()
+
+
+def test_what_has_no_room_here_stays_there(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = machine(monkeypatch, tmp_path, plan, {"cap/eager/run.json": json.dumps(RUN).encode()})
+    monkeypatch.setattr(command.shutil, "disk_usage", lambda _: _Full)
+    folders = brought(plan)
+    assert told.read_bytes() == b"keep\n"
+    (record,) = [json.loads(path.read_bytes()) for path in folders[0].glob("eager/run.json")]
+    assert record["status"] == "failed" and "/there/x" in record["error"]
+
+
+class _Full:
+    free = 0
+
+
+@pytest.mark.parametrize(("line", "is_left"), [(b"taken\n", False), (b"keep\n", True), (b"", True)])
+def test_the_other_side_deletes_only_what_was_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes, is_left: bool
+) -> None:
+    scratch = tmp_path / "fusionscope-job-x"
+    (scratch / "runs").mkdir(parents=True)
+    lines = iter([b"2\n", line])
+    monkeypatch.setattr(runner_side, "_line", lambda: next(lines))
+    monkeypatch.setattr(runner_side, "_write", lambda _: None)
+    monkeypatch.setattr(runner_side.os, "close", lambda _: None)
+    monkeypatch.setattr(runner_side._Pieces, "write", lambda _, data: len(data))
+    runner_side._send(scratch)
+    assert scratch.exists() is is_left
+
+
+def test_a_machine_that_lists_files_of_this_one_moves_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "runs" / "trace.json"
+    own.parent.mkdir()
+    own.write_text("{}")
+    names = [str(own), f"../{own.parent.name}/{own.name}", "a/b.json"]
+
+    def answer(_: object, wanted: object, output: int, __: float) -> None:
+        os.write(output, json.dumps({name: [1, 1] for name in names}).encode())
+
+    monkeypatch.setattr(FarFolder, "_run", answer)
+    folder = FarFolder(Address(None, "box", None), "/traces")
+    listed = folder.listing()
+    assert list(listed) == ["a/b.json"]
+    fetched = tmp_path / "fetched"
+    (fetched / "a").mkdir(parents=True)
+    (fetched / "a" / "b.json").write_text("{}")
+    put_together(fetched, listed)
+    assert own.exists()
+
+
+@pytest.mark.parametrize("text", [b"[1]", b'{"a": [1]}', b'{"a": "b"}', b"[" * 100_000, b"\xff{}"])
+def test_a_listing_that_is_none_is_a_sentence(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    monkeypatch.setattr(FarFolder, "_run", lambda *words: os.write(words[2], text))
+    with pytest.raises(BadInput, match="did not list"):
+        FarFolder(Address(None, "box", None), "/traces").listing()
+
+
+def test_links_of_a_servers_folder_are_not_followed(tmp_path: Path) -> None:
+    secret = tmp_path / "settings.toml"
+    secret.write_text("s3cret")
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    (traces / "a.json").symlink_to(secret)
+    (traces / "plain.json").write_text("{}")
+    os.mkfifo(traces / "b.json")
+    folder = folder_at(str(traces))
+    assert list(folder.listing()) == ["plain.json"]
+    target = tmp_path / "fetched"
+    target.mkdir()
+    with pytest.raises(OSError, match="symbolic links"):  # put there after it was listed
+        folder.fetch(["a.json"], target)
+    assert not (target / "a.json").exists()
+
+
+def test_a_url_writes_nothing_outside_of_its_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an older fsspec, which takes the names of a store as they are."""
+    system = fsspec.filesystem("memory")
+    system.pipe("/bucket/run/run.json", b"{}")
+    real = type(system).find
+
+    def with_a_name_that_leads_out(self: Any, path: str, **more: Any) -> Any:
+        about = real(self, path, **more)
+        extra = "/bucket/run/../../owned"
+        return {**about, extra: {"size": 1}} if isinstance(about, dict) else [*about, extra]
+
+    monkeypatch.setattr(type(system), "find", with_a_name_that_leads_out)
+    monkeypatch.setattr(type(system), "get", write_as_named)
+    place = tmp_path / "a" / "b" / "run"
+    place.parent.mkdir(parents=True)
+    with pytest.raises(BadInput, match="leads out"):
+        download("memory://bucket/run", place)
+    assert not (tmp_path / "a" / "owned").exists()
+
+
+def write_as_named(self: Any, remote: str, local: str, **_: Any) -> None:
+    for name in self.find(remote):
+        path = Path(local + name.removeprefix(remote))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"owned")
+
+
+def test_a_link_that_leads_out_of_a_project_is_not_sent(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "model.py").write_text("")
+    (tmp_path / "id_ed25519").write_text("s3cret")
+    (folder / "weights").symlink_to(tmp_path / "id_ed25519")
+    (folder / "same").symlink_to(folder / "model.py")
+    spec = CaptureSpec(f"{folder}/model.py:build", directory=str(folder))
+    assert [str(path) for path in project_of(spec).paths] == ["model.py", "same"]
