@@ -110,6 +110,14 @@ def format_change(ratio: float | None) -> str:
     return f"{sign}{abs(change):.{digits}f} %"
 
 
+def format_points(difference: float) -> str:
+    """A difference of shares: 0.46 -> "+46 pts"; below one point with a digit after the point."""
+    points = difference * 100
+    sign = "±" if abs(points) < 0.05 else "−" if points < 0 else "+"
+    digits = 1 if 0.05 <= abs(points) < 1 else 0
+    return f"{sign}{abs(points):.{digits}f} pts"
+
+
 def _three_digits(value: float) -> str:
     """Three significant digits, no exponent: 5.22, 52.2, 522."""
     size = abs(value)

@@ -7,6 +7,7 @@ from profiler_core.units import (
     format_duration,
     format_operations,
     format_per_step,
+    format_points,
     format_ratio,
 )
 
@@ -39,6 +40,12 @@ def test_sizes_are_decimal(n, text):
 )  # fmt: skip
 def test_changes_never_say_all_or_nothing_of_what_is_left(ratio, text):
     assert format_change(ratio) == text
+
+
+def test_shares_differ_in_points_with_a_digit_where_they_look_alike():
+    """Beside 75 % and 74 % "±0 pts" is read as a mistake."""
+    texts = [format_points(points) for points in (0.46, -0.0235, -0.0044, 0.0001, 0.0)]
+    assert texts == ["+46 pts", "−2 pts", "−0.4 pts", "±0 pts", "±0 pts"]
 
 
 def test_counts_have_thin_spaces():

@@ -50,8 +50,11 @@ class Palette:
         return _mixed(colour, self.surface, share)
 
     def on(self, fill: str) -> str:
-        """Black or white, whichever is easier to read on `fill` (WCAG relative luminance)."""
-        return "#FFFFFF" if _luminance(fill) < 0.2 else "#15181E"
+        """Black or white, whichever is easier to read on `fill` (WCAG relative luminance).
+
+        One of the two always has a contrast of 4.5 or more; a softer black has not.
+        """
+        return "#FFFFFF" if _luminance(fill) < 0.179 else "#000000"
 
 
 def _categories(

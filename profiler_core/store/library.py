@@ -144,7 +144,8 @@ def entry(key: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
             return _entry(key, path, _PREFIX[prefix])
     raise BadInput(
         f"There is no run “{key[:200]}” here.",
-        remedy="Choose one on the page Runs: it may have been deleted, or lie on another machine.",
+        remedy="Choose one on the page Runs and uploads: it may have been deleted, or lie on "
+        "another machine.",
     )
 
 

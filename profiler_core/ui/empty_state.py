@@ -18,7 +18,8 @@ _FIRST_STEPS = """
 <ol>
 <li>Capture eager against compiled, here or on a command line:<br>
 <code>python -m profiler_core capture resnet50 --variants eager,default,reduce-overhead</code></li>
-<li>Or bring traces of torch.profiler that you have already: drop two files on the page Runs.</li>
+<li>Or bring traces of torch.profiler that you have already: drop two files on the page
+Runs and uploads.</li>
 </ol>"""
 _NO_MEMORY = """
 <h1 class=fs-verdict>None of the chosen runs says anything about memory</h1>
@@ -35,12 +36,12 @@ the run was not told to write them down. Start it with</p>"""
 _HOW_TO_LOG = """
 <p><code>TORCH_LOGS="graph_breaks,recompiles,perf_hints,cudagraphs" TORCH_TRACE=logs/
 python train.py 2&gt; torch_logs.txt</code></p>
-<p class=fs-sub>and drop torch_logs.txt and the files in logs/ on the page Runs, with or without a
-trace.</p>"""
+<p class=fs-sub>and drop torch_logs.txt and the files in logs/ on the page Runs and uploads, with or
+without a trace.</p>"""
 _NO_SAMPLES = """
 <p class=fs-sub>This page shows clocks, power, energy and temperature of the GPU and
 the CPU time of the process, and whether they were the same for all runs. A capture samples them by
-itself; an nvml.jsonl can be dropped on the page Runs, alone or with a trace.</p>"""
+itself; an nvml.jsonl can be dropped on the page Runs and uploads, alone or with a trace.</p>"""
 _NO_RANKS = """
 <p class=fs-sub>This page shows who waits for whom among the GPUs of a distributed job,
 how much communication hides behind compute, and what compiling changed for all of them.</p><ol>

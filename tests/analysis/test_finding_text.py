@@ -47,7 +47,11 @@ def test_the_number_says_what_it_rests_on():
     assert evidence_text(replace(finding, prediction=lost)) == "Seen. From 600 µs to 1.10 ms."
     nothing = replace(SIMULATED, expected_ns=0.0, low_ns=0.0, high_ns=0.0)
     said = evidence_text(replace(finding, prediction=nothing))
-    assert said == "Seen. It costs nothing here."
+    assert said == (
+        "Seen. A replay with this change saves nothing: something else is the limit here."
+    )
+    measured = replace(nothing, basis="measured")
+    assert evidence_text(replace(finding, prediction=measured)) == "Seen. It costs nothing here."
     bound = replace(finding, prediction=BOUND)
     assert evidence_text(bound) == "Seen. At most 800 µs: nobody tried it."
     assert evidence_text(replace(finding, prediction=None)) == "Seen."

@@ -107,7 +107,7 @@ def test_text_can_be_read(palette):
     for color in (palette.muted, palette.accent, palette.better, palette.worse):
         assert contrast(color, palette.surface) >= 4.4
     for fill in palette.categories.values():
-        assert contrast(palette.on(fill), fill) >= 3
+        assert contrast(palette.on(fill), fill) >= 4.5
 
 
 @PALETTES

@@ -1,6 +1,7 @@
 """Time that a job loses to its exchange: transfers that nothing hides, kernels that they slow."""
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
+from profiler_core.analysis.ranks.collective_kinds import plural
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.exchanges import ExchangeKind, by_kind
 from profiler_core.analysis.what_if.change import Change
@@ -54,7 +55,7 @@ def exposed_transfer(facts: Facts) -> Finding | None:
         title="Transfers between ranks are not hidden.",
         evidence=f"{format_duration(at_stake_ns)} per step ({facts.share_text(at_stake_ns)}) are "
         f"transfers on rank {path.rank} beside which nothing is computed; no waiting is in it. "
-        f"Most are {worst.label}s ({format_count(worst.n)} per step). In the trace it is "
+        f"Most are {plural(worst.label)} ({format_count(worst.n)} per step). In the trace it is "
         f"{format_duration(exposed_ns)}, and for {format_duration(holding_ns)} of that the kernel "
         "that follows was queued already; in the rest the host was late, which the profiler makes "
         "longer.",

@@ -4,6 +4,7 @@ from statistics import median
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
+from profiler_core.analysis.wording.sentence import counted
 from profiler_core.model.compilation import Frame, Recompile
 from profiler_core.units import format_duration
 
@@ -55,8 +56,8 @@ def _finding(
     others = [rank for rank in facts.rank_compiling if rank.rank != row.rank]
     n_others = median(len(rank.recompiles) for rank in others)
     counts = (
-        f"It compiled {row.n_compilations} times, {len(row.recompiles)} of them again; the others "
-        f"again {n_others:g} times (the median)."
+        f"It compiled {counted(row.n_compilations, 'time')}, {len(row.recompiles)} of them again; "
+        f"the others again {n_others:g} {'time' if n_others == 1 else 'times'} (the median)."
     )
     # What every rank compiles again is no news of this one.
     seen = {_place(recompile) for rank in others for recompile in rank.recompiles}

@@ -52,6 +52,11 @@ DTYPE_BYTES: dict[str, int] = {
 }  # fmt: skip
 
 
+def plural(label: str) -> str:
+    """Several of a kind by its label: "all-reduces", "sends and receives"."""
+    return label.replace(" ", "s ", 1) + "s"
+
+
 def kind_of(name: str) -> str:
     """The kind of a collective by torch's name or by the kernel's; "other" where none fits."""
     lower = name.lower()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from profiler_core.analysis.ranks.collective_kinds import plural
 from profiler_core.analysis.ranks.overlap import Moved, Overlap, OverlapRow, Times
 from profiler_core.analysis.ranks.slowed_kernels import kernel_of_label
 from profiler_core.analysis.rows.table import Cell, Table, text_row
@@ -26,7 +27,10 @@ def overlap_table(result: Overlap) -> Table:
 
 def overlap_sentences(result: Overlap) -> tuple[str, ...]:
     """What moved, what is cut in another way, what collectives slow; none where nothing is told."""
-    texts = [f"Compiled, {label}s are cut into other calls or sizes." for label in result.regrouped]
+    texts = [
+        f"Compiled, {plural(label)} are cut into other calls or sizes."
+        for label in result.regrouped
+    ]
     for label in dict.fromkeys(row.label for row in result.moved):
         texts += _moved_text(label, [row for row in result.moved if row.label == label])
     before_ns, after_ns = result.slowed_ns
@@ -90,7 +94,8 @@ def _moved_text(label: str, rows: list[Moved]) -> list[str]:
     ):
         if own:
             farthest = max(own, key=lambda row: abs(row.later))
-            n = f"{len(own)} {label}{'s start' if len(own) > 1 else ' starts'}"
+            starts = "starts" if len(own) == 1 else "start"
+            n = f"{len(own)} {label if len(own) == 1 else plural(label)} {starts}"
             texts.append(
                 f"{n} {word} in the step's compute, number {farthest.number + 1} the farthest: "
                 f"after {share(farthest.compute_before[1])} of it, in the baseline after "

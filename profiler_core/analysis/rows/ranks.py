@@ -11,6 +11,7 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.links import Link
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.rows.table import Cell, Change, Tone, text_row
+from profiler_core.analysis.waterfall import OTHER_LABELS
 from profiler_core.units import (
     format_bytes,
     format_change,
@@ -34,7 +35,8 @@ def job_step_rows(steps: Sequence[JobStep]) -> tuple[tuple[Cell, ...], ...]:
     keys = dict.fromkeys(key for step in steps for key in step.parts_ns)
     rows = [_times("step of the job", [step.step_ns for step in steps])]
     for key in (key for key in first.labels if key in keys):
-        label = next(step.labels[key] for step in steps if key in step.parts_ns)
+        labels = {step.labels[key] for step in steps if key in step.parts_ns}
+        label = labels.pop() if len(labels) == 1 else OTHER_LABELS[key]  # no two late ranks
         rows.append(_times(label, [step.parts_ns.get(key, 0) for step in steps]))
     return tuple(rows)
 

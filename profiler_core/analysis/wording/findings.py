@@ -61,7 +61,9 @@ def basis_text(prediction: Prediction | None) -> str:
     if prediction.is_bound:
         return f"At most {format_duration(prediction.high_ns)}: {prediction.reason}."
     if prediction.low_ns == prediction.high_ns == 0:
-        return "It costs nothing here."
+        if prediction.basis != "simulated":
+            return "It costs nothing here."
+        return "A replay with this change saves nothing: something else is the limit here."
     interval = f"{amount_text(prediction)} ({interval_text(prediction)})"
     longer = format_duration(-prediction.expected_ns)
     slower = f"the step {longer} longer (saves {interval_text(prediction)})"

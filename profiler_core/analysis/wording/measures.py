@@ -6,6 +6,7 @@ from profiler_core.units import (
     format_change,
     format_count,
     format_duration,
+    format_points,
     format_rate,
     format_ratio,
     format_share,
@@ -39,8 +40,7 @@ def change_text(measure: Measure, run: int) -> str:
     if measure.unit == "share":
         if value is None or base is None:
             return ""
-        points = round((value - base) * 100)
-        return "±0 pts" if points == 0 else f"{'+' if points > 0 else '−'}{abs(points)} pts"
+        return format_points(value - base)
     if measure.unit == "ratio":
         return ""
     ratio = measure.change(run)

@@ -8,9 +8,11 @@ from profiler_core.analysis.job_step import (
     DEVICE_IDLE,
     HOST_IDLE,
     TRANSFER,
+    JobStep,
     job_steps,
     profiled_job_step,
 )
+from profiler_core.analysis.rows.ranks import job_step_rows
 from profiler_core.analysis.waterfall import OVERLAP, WORK_CLASSES, waterfall
 from profiler_core.session.comparison import Comparison
 from tests.larger import FIXTURES, unpacked
@@ -52,6 +54,18 @@ def test_without_times_the_traces_alone_tell_the_same_parts():
         assert step.parts_ns["late_work"] == pytest.approx(bars["late_work"], abs=1)
         assert step.parts_ns["late_work"] == pytest.approx(8 * MS, rel=0.01)
         assert step.labels["late_work"] == "waiting for rank 1: its work"
+
+
+def test_a_part_names_its_late_rank_only_where_it_is_late_in_all_jobs():
+    def step_of(rank):
+        labels = {"late_work": f"waiting for rank {rank}: its work"}
+        return JobStep(MS, "unprofiled", {"late_work": 8_000}, labels)
+
+    def label(*steps):
+        return job_step_rows(steps)[1][0].text
+
+    assert label(step_of(1), step_of(1)) == "waiting for rank 1: its work"
+    assert label(step_of(0), step_of(1)) == "waiting for a late rank: its work"
 
 
 def test_a_run_of_one_process_has_no_step_of_a_job(tmp_path):

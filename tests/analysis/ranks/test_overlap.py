@@ -8,6 +8,7 @@ import pytest
 
 from profiler_core.analysis.finding_rules import exchange
 from profiler_core.analysis.findings import run_findings
+from profiler_core.analysis.ranks.collective_kinds import LABELS, plural
 from profiler_core.analysis.ranks.overlap import MOVED_SHARE, overlap
 from profiler_core.analysis.rows.overlap import overlap_sentences, overlap_table, slowed_table
 from profiler_core.analysis.rows.ranks import collective_rows
@@ -187,3 +188,10 @@ def test_the_installed_torch_has_what_the_remedies_name():
         assert hasattr(dynamo if module == "dynamo" else inductor, name), name
     for name in re.findall(r"set_modules_to_\w+", text):
         assert hasattr(FSDPModule, name)
+
+
+def test_several_of_a_kind_are_plural_in_each_noun():
+    assert [plural(LABELS[kind]) for kind in ("all_reduce", "send_recv")] == [
+        "all-reduces",
+        "sends and receives",
+    ]

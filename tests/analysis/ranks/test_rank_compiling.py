@@ -101,6 +101,7 @@ def test_the_finding_names_the_rank_the_wait_and_the_guard_that_only_it_fails():
                    a_rank(1, alone_s=2, waited_s=0.42, recompiles=(own, shared)))  # fmt: skip
     assert told.title == "Rank 1 compiled while the others waited 420 ms."
     assert told.one_off_ns == pytest.approx(0.42 * S)
+    assert "the others again 1 time (the median)" in told.evidence
     assert "2 of them again" in told.evidence and "forward: n == 3" in told.evidence
     assert [(frame.file, frame.line) for frame in told.locations] == [("m.py", 9)]
 
