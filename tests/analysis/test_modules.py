@@ -26,7 +26,12 @@ from profiler_core.analysis.modules import (
     pattern_of,
 )
 from profiler_core.analysis.operators import operator_rows
-from profiler_core.analysis.rows.modules import module_table, operator_table, row_title
+from profiler_core.analysis.rows.modules import (
+    module_table,
+    most_expensive,
+    operator_table,
+    row_title,
+)
 from profiler_core.session.comparison import Comparison
 from tests.analysis.ledger.pairs import CAPTURES, side
 
@@ -125,6 +130,22 @@ def test_equal_layers_are_one_row_and_a_class_goes_by_its_name():
     assert tuple(own.time_ns for own in block.sides) == (350, 140)
     assert block.sides[1].n_kernels == 3  # the kernel of both layers is counted once
     assert pattern_of("h.10.mlp.2") == "h.*.mlp.*"
+
+
+def test_layers_gain_nothing_where_nobody_knows_what_lies_in_them():
+    """Kernels that CUDA graphs replay lie in no module: "2 layers take 0 ns (−150 ns)" is false."""
+    layers = a_side(work(200, **{"h.0": 1}), work(200, **{"h.1": 1}))
+    replayed = a_group(layers, a_side(work(340), op="cudaGraphLaunch"))
+    labels = ("eager", "graphs")
+    for groups, told in (
+        ((replayed,), "No file says the module of 100 % of the time of graphs, so what the layers"),
+        ((a_group(layers, layers),), "2 × h.* take 200 ns (+0 ns)."),
+    ):
+        ledger = a_ledger(*groups)
+        tree = module_tree(ledger, (None, None))
+        line = most_expensive(tree, operator_rows(ledger), labels, is_pair=True)
+        assert told in line
+        assert ("2 × h.*" in line) is not (groups == (replayed,))
 
 
 def test_a_modules_groups_come_with_its_share_and_whom_else_they_serve():

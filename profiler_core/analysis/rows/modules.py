@@ -25,6 +25,7 @@ NO_MODULES = (
 
 _LONGEST = 72  # characters of a name
 _MOST_OTHERS = 3
+_UNTOLD = 0.5  # of a step outside all modules: what layers take of the rest says nothing
 _NEWS = 0.005  # of the step: a smaller change has no colour
 
 
@@ -56,6 +57,13 @@ def most_expensive(
     layers = next((row for row in tree.by_class if len(row.members) > 1), None)
     if layers is None:
         return sentence
+    shares = _unknown_shares(tree)
+    for side in (0, 1) if is_pair else (1,):
+        if shares[side] > _UNTOLD:
+            return (
+                f"{sentence} No file says the module of {format_share(shares[side])} of the time "
+                f"of {labels[side]}, so what the layers take cannot be told."
+            )
     change = f" ({format_difference(layers.delta_ns)})" if is_pair else ""
     return f"{sentence} {row_title(layers)} take {format_duration(layers.step_ns(1))}{change}."
 
@@ -139,10 +147,7 @@ def parts_table(parts: Sequence[ModulePart], run: int, labels: tuple[str, str], 
 
 def unknown_sentence(tree: ModuleTree, *, is_pair: bool) -> str:
     """How much of the time lies in no module; "" where all of it does, or none is known."""
-    shares = [
-        ns / side.time_ns if side.time_ns else 0.0
-        for ns, side in zip(tree.unknown_ns, tree.root.sides, strict=True)
-    ]
+    shares = _unknown_shares(tree)
     if not tree.is_known or not any(shares):
         return ""
     if not is_pair:
@@ -151,6 +156,14 @@ def unknown_sentence(tree: ModuleTree, *, is_pair: bool) -> str:
         f"No file says the module of {format_share(shares[0])} of the baseline's and "
         f"{format_share(shares[1])} of the candidate's time."
     )
+
+
+def _unknown_shares(tree: ModuleTree) -> list[float]:
+    """Of the step's device time on both sides: kernels of which no file says a module."""
+    return [
+        ns / side.time_ns if side.time_ns else 0.0
+        for ns, side in zip(tree.unknown_ns, tree.root.sides, strict=True)
+    ]
 
 
 def _named(row: ModuleRow) -> Cell:
