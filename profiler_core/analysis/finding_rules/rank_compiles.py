@@ -55,9 +55,14 @@ def _finding(
 ) -> Finding:
     others = [rank for rank in facts.rank_compiling if rank.rank != row.rank]
     n_others = median(len(rank.recompiles) for rank in others)
+    compiled = (
+        f"It compiled {counted(row.n_compilations, 'time')}, {len(row.recompiles)} of them again"
+        if row.n_compilations is not None
+        else f"It compiled {counted(len(row.recompiles), 'time')} again"
+    )
     counts = (
-        f"It compiled {counted(row.n_compilations, 'time')}, {len(row.recompiles)} of them again; "
-        f"the others again {n_others:g} {'time' if n_others == 1 else 'times'} (the median)."
+        f"{compiled}; the others again {n_others:g} "
+        f"{'time' if n_others == 1 else 'times'} (the median)."
     )
     # What every rank compiles again is no news of this one.
     seen = {_place(recompile) for rank in others for recompile in rank.recompiles}

@@ -65,8 +65,8 @@ def _strip(jobs: Sequence[ChosenJob]) -> None:
         else "A column is one rank. "
     )
     st.html(
-        f"<p class=fs-note>{column_text}The darker, the longer; each row has its own scale, which "
-        "a difference of less than 2 % does not fill.</p>"
+        f"<p class=fs-note>{column_text}The more colour, the longer; each row has its own scale, "
+        "which a difference of less than 2 % does not fill.</p>"
     )
     show_figure(
         ranks_strip(drawn, colors()),

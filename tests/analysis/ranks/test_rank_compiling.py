@@ -1,5 +1,7 @@
 """Compiling by rank: made-up logs whose every number can be told by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from profiler_core.analysis.finding_rules.facts import Facts
@@ -113,6 +115,13 @@ def test_outside_the_profiled_steps_it_is_an_upper_bound_of_a_second_or_more():
     assert finding(a_rank(0), a_rank(1, alone_s=0.9)) is None
     assert finding(a_rank(0), a_rank(1, alone_s=1.5, seconds=30)) is None
     assert finding(a_rank(1, alone_s=9)) is None
+
+
+def test_a_number_of_compilations_that_no_log_tells_is_not_written():
+    shared, own = again(line=3), again(line=9)
+    timeless = replace(a_rank(1, waited_s=0.42, recompiles=(own, shared)), n_compilations=None)
+    told = finding(a_rank(0), timeless)
+    assert "It compiled 2 times again; the others again 0 times" in told.evidence
 
 
 def test_a_rank_without_a_log_of_its_own_is_told_from_one_whose_log_tells_no_time():
