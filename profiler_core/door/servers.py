@@ -11,6 +11,7 @@ from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.settings import FILE, Server, settings
 from profiler_core.store import incoming
+from profiler_core.store.owners import room_left
 from profiler_core.worker.environment import Need, child_environment
 from profiler_core.worker.process import module_words
 
@@ -49,6 +50,11 @@ def start_server_profile(asker: Asker | None, name: str, traces: str, seconds: f
         )
     upload_id = incoming.new_upload_id()
     owner = owner_for(asker)
+    if owner is not None and room_left(owner) == 0:
+        raise Refused(
+            "Your uploads take all the room that one person may have here.",
+            remedy="Delete some of them, and empty the trash.",
+        )
     write_down(asker, "profile server", name[:LONGEST_TITLE], url=server.url, seconds=seconds)
     words = [
         upload_id,

@@ -137,7 +137,7 @@ def entry(key: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
     if prefix == "history":
         return _of_history(key, parts)
     if prefix == "path":
-        return at_path(server_path.resolve("/" + "/".join(parts), allowed))
+        return at_path(server_path.resolve_run("/" + "/".join(parts), allowed))
     if root is not None and 1 <= len(parts) <= 2 and all(_is_folder_name(part) for part in parts):
         path = root.joinpath(*parts)
         if _is_run(path, root):

@@ -3,11 +3,13 @@
 A key for it is `path/<the absolute path>`, each folder name encoded as in the library.
 """
 
+import os
 from pathlib import Path
 
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.run import open_run
 from profiler_core.ranks.jobs_below import runs_inside, runs_packed
+from profiler_core.ranks.rank_sets import ranks_beside
 from profiler_core.settings import settings
 from profiler_core.store.opened import opened_paths
 
@@ -52,6 +54,35 @@ def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
     if not is_there:
         raise BadInput(f"{path} does not exist.", remedy="Check the path.")
     return path
+
+
+def resolve_run(text: str, allowed: tuple[Path, ...]) -> Path:
+    """As `resolve`, of a run whose files may be read too.
+
+    Raises:
+        BadInput: as there; or a link that another user of the system made leads out of the allowed
+            folders: what it leads to would be read with this server's rights, and shown.
+    """
+    path = resolve(text, allowed)
+    for folder in {path, *ranks_beside(path).values()} if path.is_dir() else ():
+        for top, folders, files in os.walk(folder):
+            for name in (*folders, *files):
+                _check_link(Path(top, name), allowed)
+    return path
+
+
+def _check_link(path: Path, allowed: tuple[Path, ...]) -> None:
+    if not path.is_symlink() or path.lstat().st_uid == os.geteuid():
+        return
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError):  # a loop of links
+        return
+    if not any(target.is_relative_to(root) for root in allowed):
+        raise BadInput(
+            f"{path} is a link that leads out of the folders that may be opened.",
+            remedy="Put a copy of what it leads to in its place.",
+        )
 
 
 def runs_below(path: Path) -> tuple[Path, ...]:

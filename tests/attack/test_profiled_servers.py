@@ -82,3 +82,14 @@ def test_on_ones_own_machine_any_address_that_is_one(home: Path) -> None:
     with pytest.raises(Refused):
         start_server_profile(agent, "http://localhost:1", "/tmp", 1.0)
     assert jobs.jobs() == ()
+
+
+def test_who_has_no_room_left_has_nothing_fetched(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = f'[servers.chat]\nurl = "http://localhost:1"\ntraces = "{tmp_path}"\n'
+    server.is_at("127.0.0.1", ALLOWED + listed + TEAM, RUNNER)
+    monkeypatch.setattr("profiler_core.door.servers.room_left", lambda _: 0)
+    with pytest.raises(Refused, match="all the room"):
+        start_server_profile(asker(), "chat", "", 1.0)
+    assert (jobs.jobs(), history.entries()) == ((), ())

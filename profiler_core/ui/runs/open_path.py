@@ -45,7 +45,10 @@ def open_by_path(page: str = "overview") -> None:
 
 def _keys(text: str, allowed: tuple[Path, ...]) -> tuple[str, ...]:
     path = server_path.resolve(text, allowed)
-    entries = [library.at_path(run) for run in server_path.runs_below(path)]
+    entries = [
+        library.at_path(server_path.resolve_run(str(run), allowed))
+        for run in server_path.runs_below(path)
+    ]
     return tuple(entry.key for entry in sorted(entries, key=_comes_later))
 
 
