@@ -6,7 +6,7 @@ from profiler_core.ui.empty_state import no_samples
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
-from profiler_core.ui.telemetry.charts import show_series
+from profiler_core.ui.telemetry.charts import show_metrics, show_series
 from profiler_core.ui.telemetry.data import recorded
 from profiler_core.ui.telemetry.headline import show_headline
 from profiler_core.ui.telemetry.live import show_live
@@ -38,10 +38,14 @@ with page(SPEC):
         show_readings(recorded_runs)
         show_ranks(recorded_runs)
         show_series(recorded_runs)
+        show_metrics(recorded_runs)
         show_definitions(recorded_runs)
         jitters = [(run.label, jitter_sentence(run.telemetry.jitter)) for run in recorded_runs.runs]
         intervals = [f"{label}: {sentence}" for label, sentence in jitters if sentence]
         show_notes([*recorded_runs.without, *missing_sentences(recorded_runs), *intervals])
+    elif recorded_runs.metrics:
+        show_metrics(recorded_runs)
+        show_notes(recorded_runs.without)
     else:
         no_samples(choice, recorded_runs.without)
     show_live()

@@ -52,7 +52,7 @@ def memory(run: str, limit: int = FEW_ROWS) -> MemoryShort:
 def telemetry(run: str) -> TelemetryAnswer:
     """The GPU while a run was timed: utilisation, power, energy, clocks and what held them down."""
     opened = run_at(run)
-    return telemetry_answer(opened.record, *opened.required_telemetry())
+    return telemetry_answer(opened.record, *opened.required_telemetry(), opened.metrics)
 
 
 def gate(baseline: str, candidate: Candidate, limits: dict[str, str] | None = None) -> GateAnswer:

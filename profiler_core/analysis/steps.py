@@ -101,7 +101,7 @@ def _extent(trace: Trace) -> tuple[int, int]:
     starts, ends = [], []
     for table in TABLE_SCHEMAS:
         frame: pl.DataFrame = getattr(trace, table)
-        if table == "memory":
+        if table in ("memory", "counters"):
             continue
         if table == "other":
             frame = frame.filter(pl.col("ph") == "X", ~pl.col("cat").is_in(_BOOKKEEPING))

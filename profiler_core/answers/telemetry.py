@@ -7,6 +7,7 @@ from typing import Annotated
 from profiler_core.analysis.telemetry.clock_events import ClockEvent
 from profiler_core.analysis.telemetry.host import HostUse
 from profiler_core.analysis.telemetry.jitter import SamplerJitter
+from profiler_core.analysis.telemetry.metrics import Metrics
 from profiler_core.analysis.telemetry.phases import Phase, PhaseKind, phase_of, phases
 from profiler_core.analysis.telemetry.run import RankGpu, RunTelemetry
 from profiler_core.answers.record import Answer, means
@@ -28,6 +29,19 @@ _CLOCKS = means("median, lowest, what the GPU can do, median", "MHz")
 _HEAT = means("median, highest", "°C")
 _MEMORY = means("of the device in all; of the run's own process", "bytes")
 _PCIE = means("medians, read once a second", "kB/s")
+
+
+class MetricAnswer(Answer, frozen=True):
+    """One metric of one device."""
+
+    name: str
+    device: int | None
+    n_samples: int
+    period_ns: float | None
+    mean: float
+    median: float
+    lowest: float
+    highest: float
 
 
 class TelemetryAnswer(Answer, frozen=True):
@@ -84,6 +98,14 @@ class TelemetryAnswer(Answer, frozen=True):
             "W, J, MHz, °C, bytes",
         ),
     ]
+    metrics: Annotated[
+        tuple[MetricAnswer, ...],
+        means(
+            "what the profiler sampled of each device during the profiled steps (torch 2.15 and "
+            "later), in the unit that the name says: {keys}",
+            period_ns="median distance of the samples",
+        ),
+    ]
     reasons: Annotated[Mapping[str, str], means("key → sentence for each number that is null")]
     phases: Annotated[
         tuple[Phase, ...], means("{keys}", "epoch ns", kind="`timing`, `telemetry`, `profiled`")
@@ -99,7 +121,7 @@ class TelemetryAnswer(Answer, frozen=True):
 
 
 def telemetry_answer(
-    record: RunRecord, telemetry: RunTelemetry, samples: RunSamples
+    record: RunRecord, telemetry: RunTelemetry, samples: RunSamples, metrics: Metrics
 ) -> TelemetryAnswer:
     """Of one run, or of samples alone."""
     measured = phases(record.measurement)
@@ -114,6 +136,7 @@ def telemetry_answer(
         n_samples_by_phase={kind or "none": counted[kind] for kind in _PHASES},
         gpu_indexes=samples.gpus.indexes if samples.gpus else (),
         n_skipped=n_skipped(samples),
+        metrics=tuple(map(MetricAnswer.of, metrics.metrics)),
     )
 
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.wording.telemetry import (
+    METRIC_HEADS,
     RANK_HEADS,
     clock_sentence,
     jitter_sentence,
+    metric_rows,
     phase_sentence,
     rank_rows,
     readings,
@@ -34,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     opened = Run.open(arguments.path)
     telemetry, samples = opened.required_telemetry()
     if arguments.json:
-        write_json(telemetry_answer(opened.record, telemetry, samples))
+        write_json(telemetry_answer(opened.record, telemetry, samples, opened.metrics))
     else:
         print(_text(opened, telemetry, samples))
     return 0
@@ -49,6 +51,10 @@ def _text(opened: Run, telemetry: RunTelemetry, samples: RunSamples) -> str:
         notes.append(f"{format_count(skipped)} lines are no samples and were left out.")
     listed = table(["measured", "value", ""], rows, n_text=3)
     head = f"{title}\n{phase_sentence(telemetry)}"
+    metrics = [list(row) for row in metric_rows(opened.metrics)]
+    of_profiler = [table(METRIC_HEADS, metrics)] if metrics else []
     ranks = rank_rows(telemetry)
     of_ranks = [table(RANK_HEADS, list(map(list, ranks)))] if ranks else []
-    return "\n\n".join([head, listed, *of_ranks, "\n".join(note for note in notes if note)])
+    return "\n\n".join(
+        [head, listed, *of_ranks, *of_profiler, "\n".join(note for note in notes if note)]
+    )

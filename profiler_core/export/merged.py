@@ -193,7 +193,7 @@ def _extent(trace: Trace) -> tuple[int, int]:
     starts, ends = [], []
     for table in TABLE_SCHEMAS:
         frame = getattr(trace, table)
-        if table in ("other", "collectives") or frame.height == 0:
+        if table in ("other", "collectives", "counters") or frame.height == 0:
             continue
         lasts = (
             frame["ts_ns"] + frame["dur_ns"].fill_null(0) if table != "memory" else frame["ts_ns"]

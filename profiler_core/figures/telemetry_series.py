@@ -26,7 +26,7 @@ PHASE_OPACITY: dict[PhaseKind, float] = {
 _GAP_S = 0.5  # a line does not cross a longer pause
 # Held until the next sample; the others change smoothly.
 _STEPS: tuple[Key, ...] = ("sm_clock", "utilization", "temperature", "memory")
-_FROM_ZERO: tuple[Key, ...] = ("power", "utilization", "cpu")
+_NOT_FROM_ZERO: tuple[Key, ...] = ("sm_clock", "temperature", "memory")
 
 
 def telemetry_series(
@@ -78,7 +78,7 @@ def telemetry_series(
         )
         figure.add_annotation(
             x=x_left, y=top, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
-            text=plotly_text(TITLES[key]), showarrow=False,
+            text=plotly_text(TITLES.get(key, key)), showarrow=False,
             font={"size": 12, "color": palette.muted},
         )  # fmt: skip
         for line in of_key:
@@ -145,13 +145,13 @@ def _phases(figure: go.Figure, lines: Lines, suffix: str, palette: Palette) -> N
         )
 
 
-def _range(key: Key, of_key: Sequence[Line]) -> list[float]:
-    """The y range: from 0 for power, utilisation and CPU; else at least a tenth of the value."""
+def _range(key: str, of_key: Sequence[Line]) -> list[float]:
+    """The y range: from 0 for most; for clocks, heat and memory at least a tenth of the value."""
     values = [y for line in of_key for _, y in line.points]
     low, high = min(values), max(values)
-    if key == "utilization":
+    if key == "utilization" or (key.endswith("(%)") and high <= 100):
         return [0.0, 105.0]
-    if key in _FROM_ZERO:
+    if key not in _NOT_FROM_ZERO:
         return [0.0, high * 1.08 or 1.0]
     # A clock of 1980 and 1965 MHz is the same: at least a tenth of the value is shown.
     room = max((high - low) * 1.15, 0.1 * high, 1e-9)

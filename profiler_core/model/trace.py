@@ -135,6 +135,12 @@ COLLECTIVE_SCHEMA: dict[str, pl.DataType] = {
     "to_rank": pl.Int64(),  # of a send: its place in the group; null: no send
     "from_rank": pl.Int64(),  # of a receive, likewise
 }
+COUNTER_SCHEMA: dict[str, pl.DataType] = {
+    "ts_ns": pl.Int64(),
+    "device": pl.Int32(),
+    "name": pl.Categorical(),  # of the metric, as the file writes it
+    "value": pl.Float64(),
+}
 OTHER_SCHEMA: dict[str, pl.DataType] = {  # overhead, cuda_sync, Trace, anything unknown
     "ts_ns": pl.Int64(),
     "dur_ns": pl.Int64(),
@@ -155,6 +161,7 @@ TABLE_SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "memory": MEMORY_SCHEMA,
     "python": PYTHON_SCHEMA,
     "collectives": COLLECTIVE_SCHEMA,
+    "counters": COUNTER_SCHEMA,
     "other": OTHER_SCHEMA,
 }
 # Keys of the metadata that ingest writes beside Kineto's own. RECORDED_BY: the name of the tool.
@@ -195,6 +202,7 @@ class Trace:
     memory: pl.DataFrame  # [memory] instants
     python: pl.DataFrame  # python_function
     collectives: pl.DataFrame  # the COLLECTIVE_NAME rows of ops, with what each moves
+    counters: pl.DataFrame  # samples of performance metrics, torch >= 2.15
     other: pl.DataFrame
     metadata: Mapping[str, Any] = field(default_factory=dict)  # top-level keys but traceEvents
     tally: Tally = field(default_factory=Tally)

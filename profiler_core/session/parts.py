@@ -13,6 +13,7 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.recording import TORCH, recorded_by
 from profiler_core.analysis.run_labels import own_name
 from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.telemetry.metrics import Metrics, sampled_metrics
 from profiler_core.errors import BadInput, Cancelled, FusionscopeError
 from profiler_core.ingest.compile_log.belonging import (
     BelongingLogs,
@@ -227,6 +228,15 @@ class RunParts:
     def samples(self) -> RunSamples:
         """Samples of GPU and process; a damaged file is a problem inside."""
         return self._answer("samples", lambda: read_run_samples(self._files))
+
+    @property
+    def metrics(self) -> Metrics:
+        """What the profiler sampled of the device while it recorded the trace."""
+
+        def make() -> Metrics | None:
+            return None if self.trace is None else sampled_metrics(self.trace)
+
+        return self._lasting("metrics", Metrics, make) or Metrics()
 
     @property
     def counters(self) -> RunCounters:

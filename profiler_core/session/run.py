@@ -34,7 +34,12 @@ from profiler_core.analysis.ranks.job_summary import with_job
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
 from profiler_core.analysis.ranks.waiting import as_it_costs
 from profiler_core.analysis.summary import Summary, summarise
-from profiler_core.analysis.telemetry.run import RunTelemetry, run_telemetry, without_samples
+from profiler_core.analysis.telemetry.run import (
+    BY_PROFILER,
+    RunTelemetry,
+    nothing_sampled,
+    run_telemetry,
+)
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest.run import open_rank, open_run
 from profiler_core.ingest.telemetry.reader import RunSamples
@@ -382,16 +387,12 @@ class Run(RunParts):
             NothingToAnalyse: nothing was, and why.
         """
         samples, telemetry = self.samples, self.telemetry
-        if telemetry is not None and (samples.gpus is not None or samples.hosts is not None):
+        is_sampled = samples.gpus is not None or samples.hosts is not None
+        if telemetry is None and self.metrics.metrics:
+            telemetry = run_telemetry(self.record, None, None, BY_PROFILER)
+        if telemetry is not None and (is_sampled or self.metrics.metrics):
             return telemetry, samples
-        missing = without_samples(self.record)
-        reasons = " ".join(telemetry.reasons.values()) if telemetry is not None else ""
-        nothing = f"{self.path} holds no samples of a GPU or a process"
-        ranks = "Capture the model with one rank" if self.record.world_size > 1 else ""
-        raise NothingToAnalyse(
-            reasons or f"{nothing}{f': {missing}' if missing else '.'}",
-            remedy=f"{ranks or 'Capture on a machine with NVML or amdsmi'}, or pass an nvml.jsonl.",
-        )
+        raise nothing_sampled(str(self.path), self.record, telemetry)
 
     def _ask(self, part: Part) -> object:
         return self.summary if part == "trace" else super()._ask(part)

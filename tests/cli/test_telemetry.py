@@ -23,6 +23,18 @@ def answer(capsys, *words):
     return json.loads(capsys.readouterr().out)
 
 
+def test_what_the_profiler_sampled(capsys):
+    trace = ROOT / "tests" / "fixtures" / "kineto" / "real" / "pm_sampling.json"
+    memory, busy = answer(capsys, "telemetry", trace)["metrics"]
+    assert (memory["name"], memory["lowest"], memory["highest"]) == ("DRAM BW (%)", 3.0, 52.25)
+    assert busy == {
+        "name": "SM Active (%)", "device": 0, "n_samples": 3, "period_ns": 1e6,
+        "mean": pytest.approx(211 / 3), "median": 88.5, "lowest": 25.5, "highest": 97.0,
+    }  # fmt: skip
+    assert main(["telemetry", str(trace)]) == 0
+    assert "SM Active (%)" in capsys.readouterr().out
+
+
 def test_a_run_in_words(capsys):
     assert main(["telemetry", str(EAGER)]) == 0
     out = capsys.readouterr().out

@@ -20,6 +20,7 @@ from tests.apps import text_of
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces" / "resnet50"
 PAIR = {"baseline": "run/r/eager", "candidate": ["run/r/default"]}
+PM_SAMPLING = ROOT / "tests" / "fixtures" / "kineto" / "real" / "pm_sampling.json"
 HOSTILE = "<img src=x onerror=alert(1)>"
 opened = partial(apps.opened, "telemetry")
 
@@ -86,6 +87,19 @@ def test_samples_alone_open_it(home):
     text = text_of(opened(baseline="upload/u/1"))
     for word in ("546 W", "whole file", "sampled were not counted"):
         assert word in text
+
+
+def test_what_the_profiler_sampled_is_drawn_and_needs_no_other_samples(home):
+    folder = home / "uploads" / "u" / "1"
+    folder.mkdir(parents=True)
+    shutil.copy(PM_SAMPLING, folder / "trace.json")
+    (folder / "run.json").write_text(json.dumps({"run_id": "u.1", "name": "pm_sampling.json"}))
+    app = opened(baseline="upload/u/1")
+    assert len(app.get("plotly_chart")) == 1
+    text = text_of(app)
+    for word in ("Sampled by the profiler", "SM Active (%)", "88.5", "3, every 1.00 ms"):
+        assert word in text
+    assert "Nothing was sampled while" not in text
 
 
 def test_a_run_without_samples_says_why(home):

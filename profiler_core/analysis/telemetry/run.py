@@ -15,6 +15,7 @@ from profiler_core.analysis.telemetry.host import HostUse, host_use
 from profiler_core.analysis.telemetry.jitter import SamplerJitter, jitter
 from profiler_core.analysis.telemetry.phases import WORDS, Phase, steady_phase
 from profiler_core.analysis.throughput import batch_size, samples_per_step
+from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.run import RunRecord
 from profiler_core.model.telemetry import (
     GpuSample,
@@ -34,6 +35,7 @@ MIN_CLOCK_SAMPLES = 3
 _OF_A_RANK = (
     "power_w", "energy_per_step_j", "sm_clock_mhz", "temperature_max_c", "memory_used_bytes",
 )  # fmt: skip
+BY_PROFILER = {"gpu": "Only the profiler sampled the GPU, while it recorded the trace."}
 
 
 @dataclass(frozen=True)
@@ -219,6 +221,26 @@ def without_samples(record: RunRecord) -> str | None:
         return measurement.telemetry_missing
     is_phaseless = record.world_size > 1 and measurement.telemetry is None
     return _no_phase(record) if is_phaseless else None
+
+
+def nothing_sampled(
+    path: str, record: RunRecord, telemetry: RunTelemetry | None
+) -> NothingToAnalyse:
+    """What an answer about samples alone says where there are none.
+
+    Args:
+        path: of the run.
+        record: of the run.
+        telemetry: with the reasons, where there are any.
+    """
+    missing = without_samples(record)
+    reasons = " ".join(telemetry.reasons.values()) if telemetry is not None else ""
+    nothing = f"{path} holds no samples of a GPU or a process"
+    ranks = "Capture the model with one rank" if record.world_size > 1 else ""
+    return NothingToAnalyse(
+        reasons or f"{nothing}{f': {missing}' if missing else '.'}",
+        remedy=f"{ranks or 'Capture on a machine with NVML or amdsmi'}, or pass an nvml.jsonl.",
+    )
 
 
 def _no_phase(record: RunRecord) -> str:

@@ -12,7 +12,7 @@ Axis = Literal["steady", "capture", "trace"]
 Key = Literal["sm_clock", "power", "utilization", "temperature", "memory", "cpu"]
 
 # (key, title with its unit) in the order in which they are drawn.
-TITLES: dict[Key, str] = {
+TITLES: dict[str, str] = {
     "sm_clock": "SM clock, MHz",
     "power": "Power, W",
     "utilization": "GPU busy (NVML), %",
@@ -31,7 +31,7 @@ class Line:
     """One quantity of one run."""
 
     run: int
-    key: Key
+    key: str  # a Key, or the name of a metric that the profiler sampled
     points: tuple[Point, ...]
 
 
@@ -55,10 +55,11 @@ class Lines:
     spans: tuple[Span, ...]
 
     @property
-    def keys(self) -> tuple[Key, ...]:
-        """Those that any run has, in the order of TITLES."""
-        present = {line.key for line in self.lines}
-        return tuple(key for key in TITLES if key in present)
+    def keys(self) -> tuple[str, ...]:
+        """Those that any run has, in the order of TITLES; then those that it does not have."""
+        present = dict.fromkeys(line.key for line in self.lines)
+        own = [key for key in TITLES if key in present]
+        return (*own, *(key for key in present if key not in own))
 
 
 @dataclass(frozen=True)

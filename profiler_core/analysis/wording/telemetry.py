@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.telemetry.fairness import MOST_APART, Fairness
 from profiler_core.analysis.telemetry.jitter import SamplerJitter
+from profiler_core.analysis.telemetry.metrics import Metrics
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.wording.sentence import Phrase, Statement, Strong, counted, listed
 from profiler_core.units import (
@@ -213,6 +214,28 @@ def rank_rows(telemetry: RunTelemetry) -> tuple[tuple[str, ...], ...]:
         )
         for of_rank in telemetry.ranks
     )
+
+
+METRICS_NOTE = (
+    "Performance metrics of the GPU during the profiled steps, on the trace's axis (torch 2.15 and "
+    "later). The GPU's clocks are locked while metrics are sampled, so kernels may take longer or "
+    "shorter than without."
+)
+METRIC_HEADS = ("sampled by the profiler", "GPU", "median", "lowest", "highest", "samples")
+
+
+def metric_rows(sampled: Metrics) -> list[tuple[str, ...]]:
+    """A row below METRIC_HEADS for each metric that the profiler sampled."""
+    return [
+        (
+            metric.name,
+            "–" if metric.device is None else str(metric.device),
+            *(f"{value:.4g}" for value in (metric.median, metric.lowest, metric.highest)),
+            f"{format_count(metric.n_samples)}"
+            + (f", every {format_duration(metric.period_ns)}" if metric.period_ns else ""),
+        )
+        for metric in sampled.metrics
+    ]
 
 
 RANK_HEADS = ("", "power", "energy per step", "SM clock", "highest temperature", "memory in use")

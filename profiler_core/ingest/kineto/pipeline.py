@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Self
 
+import polars as pl
+
 from profiler_core.ingest.kineto import mend_text
 from profiler_core.ingest.kineto.chunks import Chunks
+from profiler_core.ingest.kineto.counter_events import counter_rows
 from profiler_core.ingest.kineto.decode import UndecodableError, decoder
 from profiler_core.ingest.kineto.repair import Mender
-from profiler_core.ingest.kineto.tables import Dealer, Rows
+from profiler_core.ingest.kineto.tables import UNREAD_COUNTERS, Dealer, Rows
 from profiler_core.ingest.kineto.unread_keys import unread_keys
 from profiler_core.ingest.limits import Limits
 
@@ -94,14 +97,11 @@ class Pipeline:
                 return
         wide = self.mender.mend(text, is_last=is_last)
         if wide.height:
-            rows = self._dealer.deal(wide)
-            rows.unread_keys = unread_keys(text)
-            yield rows
+            yield self._dealt(wide, text)
 
     def _decode(self, text: bytes) -> Rows:
         try:
-            rows = self._dealer.deal(self._decoder.decode(text))
-            rows.unread_keys = unread_keys(text)
+            rows = self._dealt(self._decoder.decode(text), text)
             if n_quoted := mend_text.count_quoted_numbers(text):
                 rows.repairs[mend_text.QUOTED] += n_quoted
             return rows
@@ -110,7 +110,15 @@ class Pipeline:
             mended, repairs = mend_text.mend_piece(text)
             if not repairs:
                 raise
-            rows = self._dealer.deal(self._decoder.decode(mended))
-            rows.unread_keys = unread_keys(mended)
+            rows = self._dealt(self._decoder.decode(mended), mended)
             rows.repairs += repairs
             return rows
+
+    def _dealt(self, wide: pl.DataFrame, text: bytes) -> Rows:
+        """The rows, with what only the text tells."""
+        rows = self._dealer.deal(wide)
+        rows.unread_keys = unread_keys(text)
+        if rows.skipped[UNREAD_COUNTERS]:
+            counters, n_events = counter_rows(text)
+            self._dealer.add_counters(rows, counters, n_events)
+        return rows

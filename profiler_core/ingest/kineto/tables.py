@@ -40,6 +40,8 @@ _NO_ID = (1 << 32) - 1
 _IDS = ("correlation", "external_id")
 
 NO_NAME = "(no name)"
+_UNREAD_PHASE = "phase {!r} is not read"
+UNREAD_COUNTERS = _UNREAD_PHASE.format("C")
 
 
 @dataclass
@@ -108,6 +110,18 @@ class Dealer:
             named = memory.with_columns(pl.col("memory_bytes").alias("bytes"))
             rows.tables["memory"] = pack(self._narrow(named, "memory"))
         return rows
+
+    def add_counters(self, rows: Rows, counters: pl.DataFrame, n_events: int) -> None:
+        """Add samples of counters, which were read of the text and counted as skipped before.
+
+        Args:
+            rows: of the same piece.
+            counters: the samples, times on the clock of the file.
+            n_events: how many events they are of.
+        """
+        if counters.height:
+            rows.tables["counters"] = pack(self._narrow(counters, "counters"))
+        rows.skipped -= Counter({UNREAD_COUNTERS: n_events})
 
     def assemble(self, table: str, frames: list[pl.DataFrame]) -> pl.DataFrame:
         """One table from its pieces: sorted by time, ties in file order, in the model's types.
@@ -198,7 +212,7 @@ def _count_unread_phases(unread: pl.DataFrame) -> Counter[str]:
         if phase is None:
             counted["empty event" if nameless else "no phase (ph)"] += n
         else:
-            counted[f"phase {str(phase)[:12]!r} is not read"] += n
+            counted[_UNREAD_PHASE.format(str(phase)[:12])] += n
     return counted
 
 

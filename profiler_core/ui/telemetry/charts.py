@@ -2,12 +2,16 @@
 
 import streamlit as st
 
+from profiler_core.analysis.rows.table import Table, text_row
+from profiler_core.analysis.telemetry.metrics import metric_lines
 from profiler_core.analysis.telemetry.series import Axis, lines
+from profiler_core.analysis.wording.telemetry import METRIC_HEADS, METRICS_NOTE, metric_rows
 from profiler_core.figures.telemetry_series import phase_shades, telemetry_series
 from profiler_core.ui.address import in_address
 from profiler_core.ui.charts import show_figure, show_legend
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
+from profiler_core.ui.table import show_table
 from profiler_core.ui.telemetry.data import Recorded, with_traces, without_traces
 
 _AXES: dict[str, Axis] = {
@@ -46,6 +50,29 @@ def show_series(runs_of_page: Recorded) -> None:
         alt="Clocks, power, utilisation, temperature, memory and CPU of each run over time; the "
         "table above has the numbers.",
     )
+
+
+def show_metrics(runs_of_page: Recorded) -> None:
+    """What the profiler sampled during the profiled steps; nothing where it sampled nothing."""
+    if not runs_of_page.metrics:
+        return
+    section("Sampled by the profiler", METRICS_NOTE)
+    palette = colors()
+    show_legend([(label, palette.run(number)) for number, label, _ in runs_of_page.metrics])
+    drawn = metric_lines([(number, metrics) for number, _, metrics in runs_of_page.metrics])
+    labels = {number: label for number, label, _ in runs_of_page.metrics}
+    show_figure(
+        telemetry_series(labels, drawn, palette),
+        key="telemetry_metrics",
+        alt="Each metric that the profiler sampled, over the profiled steps; the table below has "
+        "the numbers.",
+    )
+    rows = tuple(
+        text_row(label, *row)
+        for _, label, metrics in runs_of_page.metrics
+        for row in metric_rows(metrics)
+    )
+    show_table(Table(("", *METRIC_HEADS), rows), named=True, width_px=1040)
 
 
 _NOTHING: dict[Axis, str] = {

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from profiler_core.analysis.telemetry.fairness import Fairness
+from profiler_core.analysis.telemetry.metrics import Metrics
 from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
 from profiler_core.analysis.telemetry.series import Sampled
 from profiler_core.ingest.telemetry.reader import RunSamples
@@ -29,6 +30,7 @@ class Recorded:
 
     runs: tuple[SampledRun, ...]
     without: tuple[str, ...]  # a sentence for each run without samples
+    metrics: tuple[tuple[int, str, Metrics], ...]  # (number, label, what the profiler sampled)
     pairs: tuple[tuple[str, Fairness], ...]  # (label of the candidate, judgement)
 
 
@@ -42,12 +44,19 @@ def recorded(choice: Choice) -> Recorded:
             without.append(f"{label}: {_why(run, samples)}")
         else:
             runs.append(SampledRun(number, label, entry, run, samples, telemetry))
+    metrics = [
+        (number, label, run.metrics)
+        for number, (label, run) in enumerate(
+            zip(choice.labels, choice.comparison.runs, strict=True)
+        )
+        if run.metrics.metrics
+    ]
     pairs = [
         (pair.labels[1], judged)
         for pair in choice.comparison.pairs
         if (judged := pair.numbers.fairness) is not None
     ]
-    return Recorded(tuple(runs), tuple(without), tuple(pairs))
+    return Recorded(tuple(runs), tuple(without), tuple(metrics), tuple(pairs))
 
 
 def with_traces(runs: tuple[SampledRun, ...]) -> tuple[Sampled, ...]:
