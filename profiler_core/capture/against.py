@@ -13,13 +13,13 @@ from profiler_core.capture.python_path import python_at
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.errors import BadInput, CaptureFailed
 
-Kind = Literal["git", "path", "python"]
+Kind = Literal["git", "path", "python", "patch"]
 IsRef = Callable[[Path, str], bool]  # (the user's file, a text)
 
 
 @dataclass(frozen=True)
 class Against:
-    """What the other version is. value: a ref, a path, or an interpreter."""
+    """What the other version is. value: a ref, a path, an interpreter, or a unified diff."""
 
     kind: Kind
     value: str
@@ -47,7 +47,7 @@ def against_of(spec: CaptureSpec, is_ref: IsRef | None = None) -> Against | None
     kind, colon, value = text.partition(":")
     is_told = colon and kind in get_args(Kind)
     against = Against(kind, value) if is_told else _recognised(text, spec, is_ref)  # type: ignore[arg-type]
-    if against.kind == "path":
+    if against.kind in ("path", "patch"):
         against = replace(against, value=str(Path(against.value).expanduser().absolute()))
     if against.kind != "python" and not spec.is_user_code:
         raise BadInput(

@@ -154,7 +154,9 @@ class CaptureSpec:
         label="Against another version",
         help="another version to time in turns with this one, as the baseline: a branch, tag or "
         "commit of the repository of your file, the path of another copy of the file or its "
-        "folder, or another environment; git:, path: or python: before it says which",
+        "folder, or another environment; git:, path: or python: before it says which; "
+        "patch:FILE takes your file as it is for the baseline, and times a copy with that unified "
+        "diff applied",
         placeholder="main, path/to/copy or path/to/venv",
     )
     directory: str | None = option(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from profiler_core.capture.against import Against, against_of, file_of
 from profiler_core.capture.child.project import root_of
+from profiler_core.capture.patched import patched
 from profiler_core.capture.provenance import code_version, git_says
 from profiler_core.capture.python_path import environment_of, python_at
 from profiler_core.capture.spec import CaptureSpec
@@ -58,6 +59,16 @@ def versions_of(spec: CaptureSpec, folder: Path) -> tuple[Version, ...]:
     own_spec = replace(spec, against=None)
     if against is None:
         return (Version("", own_spec, own_code),)
+    if against.kind == "patch":
+        patch = Path(against.value)
+        return (
+            Version("as it is", own_spec, own_code, is_against=True),
+            Version(
+                _short(patch.name),
+                patched(own_spec, patch, folder),
+                {**own_code, "git_dirty": True},
+            ),
+        )
     if against.kind == "python":
         other = replace(own_spec, python=python_at(against.value))
         names = [_environment(version.python) for version in (other, own_spec)]
