@@ -19,6 +19,9 @@ EXTRAS = {
     "s3": ["s3fs"],  # artifacts in a bucket
     "gs": ["gcsfs"],
     "team": ["authlib>=1.3.2", "httpx>=0.25"],  # sign-in on a server for a team, through st.login
+    "wandb": ["wandb"],  # fusionscope.integrations.trackers: numbers and reports of comparisons
+    "mlflow": ["mlflow-skinny"],
+    "tensorboard": ["tensorboard"],
     "dask": ["distributed>=2024.2"],  # `ranks --scheduler`: thousands of ranks on a cluster
 }
 
