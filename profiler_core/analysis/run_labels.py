@@ -14,6 +14,7 @@ from profiler_core.model.run import RunRecord
 
 _LONG_LABEL = 28  # characters: longer ones lose what all of them share
 _LONGEST_LABEL = 60  # characters; several stand side by side above tables
+_BY_ITSELF = "where its function says"  # a function that calls torch.compile itself
 _TARGET = re.compile(r"\+target=[^+]*")
 _SEPARATORS = "_-. /"
 # Words that say nothing of what a file is of.
@@ -79,7 +80,7 @@ def _compiled(record: RunRecord) -> str:
         "modules": f"{n} blocks" if "blocks" in compiled.target else f"{n} modules",
         "loss": "forward and loss",
         "step": "whole step",
-        "as-is": "" if compiled.target else "where its function says",
+        "as-is": "" if compiled.target else _BY_ITSELF,
         "whole": "whole model" if "whole" in compiled.target else "",
     }
     phrase = of_place.get(compiled.where, "")
@@ -162,7 +163,10 @@ def _distinct_variants(runs: Sequence[Labelled]) -> tuple[str, ...]:
     variants = short_variants([_plain_variant(run.record) or run.variant for run in runs])
     if max(map(len, variants), default=0) > _LONG_LABEL:
         variants = telling_parts(variants)
-    return tuple(starmap(_with_compiled, zip(variants, [run.record for run in runs], strict=True)))
+    records = [run.record for run in runs]
+    if len(runs) > 1 and {_compiled(record) for record in records} == {_BY_ITSELF}:
+        return tuple(variants)
+    return tuple(starmap(_with_compiled, zip(variants, records, strict=True)))
 
 
 def _joined(separator: str, first: Sequence[str], second: Sequence[str]) -> list[str]:

@@ -87,6 +87,16 @@ def test_labels_beside_each_other_say_what_each_compiled():
     assert run_labels(labelled) == ("eager", "default", "default, 2 blocks")
 
 
+def test_what_all_functions_say_themselves_tells_no_run_from_another():
+    """Else: "faulty, default, where its function says is slower than repaired, default, …"."""
+    runs = [compiled_run(variant, where="as-is") for variant in ("default", "reduce-overhead")]
+    labelled = [Labelled(run, Path("x"), str(n)) for n, run in enumerate(runs)]
+    assert run_labels(labelled) == ("default", "reduce-overhead")
+    assert run_labels(labelled[:1]) == ("default, where its function says",)
+    beside_eager = [Labelled(compiled_run("eager"), Path("x"), "2"), labelled[0]]
+    assert run_labels(beside_eager) == ("eager", "default, where its function says")
+
+
 def two(folders=("a", "b"), names=("eager", "eager"), **differing):
     """Labels of two runs of one variant that differ in this alone."""
     runs = []
