@@ -10,11 +10,12 @@ import fsspec
 import pytest
 
 from profiler_core.capture.elsewhere.profiler_route import ProfiledServer
-from profiler_core.cli import server_profile
+from profiler_core.cli import server_profile, server_profile_job
 from profiler_core.cli.main import main
 from profiler_core.cli.server_traces import FarFolder, folder_at, new_traces
 from profiler_core.errors import BadInput
 from profiler_core.session.run import Run
+from profiler_core.store import incoming
 from tests.inference_server import CAPTURES, TRACE, running
 from tests.ssh_server import own_ssh_server
 
@@ -201,6 +202,26 @@ def test_traces_of_another_machine(folder, tmp_path, capsys, monkeypatch):
     with pytest.raises(BadInput, match="no address of a machine"):
         folder_at("-oProxyCommand=x:/traces")
     assert isinstance(folder_at("ada@box:/traces"), FarFolder)
+
+
+def test_a_job_that_was_killed_before_its_traces_came_profiles_no_second_time(
+    folder, tmp_path, monkeypatch
+):
+    asked = []
+
+    def killed(wish, *_words, **_more):
+        asked.append(wish.traces)
+        raise SystemExit(137)
+
+    monkeypatch.setattr(server_profile_job, "profile", killed)
+    words = ["job", incoming.new_upload_id(), "--url=http://localhost:1", "--seconds=1"]
+    monkeypatch.setattr("sys.argv", [*words, f"--traces={folder}"])
+    with pytest.raises(SystemExit):
+        server_profile_job._run(lambda _progress: None)
+    with pytest.raises(BadInput, match="not profiled a second time") as refusal:
+        server_profile_job._run(lambda _progress: None)
+    assert "stop_profile" in refusal.value.remedy
+    assert asked == [str(folder)]
 
 
 def test_new_is_what_was_not_there_or_was_another():
