@@ -57,10 +57,31 @@ class _OwnFolder:
     def fetch(self, wanted: list[str], target: Path) -> None:
         for name in wanted:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            # The server's user may put a link there meanwhile, which would be read as this user.
-            file = os.open(self.path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with os.fdopen(file, "rb") as source, (target / name).open("wb") as copy:
+            with (
+                os.fdopen(_opened(self.path, name), "rb") as source,
+                (target / name).open("wb") as copy,
+            ):
                 shutil.copyfileobj(source, copy)
+
+
+def _opened(folder: Path, name: str) -> int:
+    """A descriptor of a file below the folder, by no link on the way.
+
+    The server's user may put one there after the listing, which would be read as this user.
+
+    Raises:
+        OSError: there is a link, or nothing.
+    """
+    above = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        *parents, last = PurePosixPath(name).parts
+        for part in parents:
+            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+            os.close(above)
+            above = below
+        return os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=above)
+    finally:
+        os.close(above)
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,11 @@ def read_experiment(out: Path, experiment_id: str) -> Experiment:
         raise BadInput(
             f"{path} cannot be read: {error}.", remedy="Start the experiment anew."
         ) from error
+    if experiment.experiment_id != experiment_id:  # by which it is written, and run
+        raise BadInput(
+            f"{path} is of another experiment, {experiment.experiment_id[:60]!r}.",
+            remedy="Start the experiment anew.",
+        )
     if experiment.state == "running" and not _is_held(path.with_name(_LOCK)):
         return msgspec.structs.replace(experiment, state="interrupted")
     return experiment

@@ -3,15 +3,17 @@
 import io
 import json
 import os
+import shutil
 import sys
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import fsspec
 import pytest
 
-from profiler_core.capture.elsewhere import near
+from profiler_core.capture.elsewhere import far_files, near
 from profiler_core.capture.elsewhere.bundle import project_of
 from profiler_core.capture.elsewhere.far_files import FarFolder
 from profiler_core.capture.elsewhere.host import Address
@@ -19,11 +21,19 @@ from profiler_core.capture.elsewhere.plan import Plan, plan_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.cli.server_traces import folder_at, put_together
 from profiler_core.errors import BadInput
+from profiler_core.experiments.request import new_experiment
 from profiler_core.home import runs_directory
-from profiler_core.jobs import command, runner_side
+from profiler_core.jobs import runner_side
+from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.ranks.remote import download
 from profiler_core.run_directory import IMPORTED
 from profiler_core.settings import Host
+from profiler_core.store.experiments import (
+    experiments,
+    folder_of,
+    read_experiment,
+    write_experiment,
+)
 from profiler_core.store.library import is_captured_here
 
 RUN = {"schema_version": 1, "name": "x eager", "status": "finished", "spec": {}}
@@ -119,7 +129,7 @@ def test_what_has_no_room_here_stays_there(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = machine(monkeypatch, tmp_path, plan, {"cap/eager/run.json": json.dumps(RUN).encode()})
-    monkeypatch.setattr(command.shutil, "disk_usage", lambda _: _Full)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Full)
     folders = brought(plan)
     assert told.read_bytes() == b"keep\n"
     (record,) = [json.loads(path.read_bytes()) for path in folders[0].glob("eager/run.json")]
@@ -139,7 +149,7 @@ def test_the_other_side_deletes_only_what_was_taken(
     lines = iter([b"2\n", line])
     monkeypatch.setattr(runner_side, "_line", lambda: next(lines))
     monkeypatch.setattr(runner_side, "_write", lambda _: None)
-    monkeypatch.setattr(runner_side.os, "close", lambda _: None)
+    monkeypatch.setattr(os, "close", lambda _: None)
     monkeypatch.setattr(runner_side._Pieces, "write", lambda _, data: len(data))
     runner_side._send(scratch)
     assert scratch.exists() is is_left
@@ -153,7 +163,7 @@ def test_a_machine_that_lists_files_of_this_one_moves_none_of_them(
     own.write_text("{}")
     names = [str(own), f"../{own.parent.name}/{own.name}", "a/b.json"]
 
-    def answer(_: object, wanted: object, output: int, __: float) -> None:
+    def answer(_: object, wanted: object, output: int, *__: float) -> None:
         os.write(output, json.dumps({name: [1, 1] for name in names}).encode())
 
     monkeypatch.setattr(FarFolder, "_run", answer)
@@ -229,3 +239,46 @@ def test_a_link_that_leads_out_of_a_project_is_not_sent(tmp_path: Path) -> None:
     (folder / "same").symlink_to(folder / "model.py")
     spec = CaptureSpec(f"{folder}/model.py:build", directory=str(folder))
     assert [str(path) for path in project_of(spec).paths] == ["model.py", "same"]
+
+
+def test_a_folder_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "a.json").write_text("s3cret")
+    traces = tmp_path / "traces"
+    (traces / "day").mkdir(parents=True)
+    (traces / "day" / "a.json").write_text("{}")
+    folder = folder_at(str(traces))
+    assert list(folder.listing()) == ["day/a.json"]
+    (traces / "day").rename(traces / "other")
+    (traces / "day").symlink_to(tmp_path / "keys")
+    target = tmp_path / "fetched"
+    target.mkdir()
+    with pytest.raises(OSError, match="day"):
+        folder.fetch(["day/a.json"], target)
+    folder.fetch(["other/a.json"], target)
+    assert (target / "other" / "a.json").read_text() == "{}"
+
+
+def test_a_machine_that_sends_without_end_or_nothing_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = FarFolder(Address(None, "box", None), "/traces")
+    words = ["sh", "-c", "cat /dev/zero"]
+    monkeypatch.setattr(far_files, "ssh_words", lambda *_: words)
+    room = KEEP_FREE_BYTES + 3 * 5_000_000
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=room))
+    with pytest.raises(BadInput, match="box sends more than 5"):
+        folder.fetch(["a.json"], tmp_path)
+    words[2] = "cat > /dev/null; head -c 10240 /dev/zero"
+    with pytest.raises(BadInput, match="and did not send it"):
+        folder.fetch(["a.json"], tmp_path)
+
+
+def test_an_experiment_stands_for_no_other(home: Path) -> None:
+    mine, other = (f"20260101-000000-try-x-{end}" for end in ("aaaa", "bbbb"))
+    experiment = new_experiment(CaptureSpec("customcnn"), budget_s=60.0, experiment_id=mine)
+    write_experiment(runs_directory(), experiment)
+    folder_of(runs_directory(), mine).rename(folder_of(runs_directory(), other))
+    with pytest.raises(BadInput, match="of another experiment"):
+        read_experiment(runs_directory(), other)
+    assert list(experiments(runs_directory())) == []

@@ -1,11 +1,16 @@
 """A folder on another machine, over ssh: what is in it, and copies of its files."""
 
 import json
+import os
+import resource
+import shutil
+import signal
 import subprocess
 import tarfile
 import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -13,6 +18,8 @@ import msgspec
 from profiler_core.capture.elsewhere.host import Address
 from profiler_core.capture.elsewhere.transport import sent_text, ssh_words, starter
 from profiler_core.errors import BadInput
+from profiler_core.jobs.room import KEEP_FREE_BYTES
+from profiler_core.units import format_bytes
 
 _FILES_SIDE = Path(__file__).with_name("files_side.py")
 _LISTED_WITHIN_S = 60.0
@@ -37,7 +44,7 @@ class FarFolder:
             BadInput: there is no such folder, or the machine cannot be reached.
         """
         with tempfile.TemporaryFile() as output:
-            self._run(None, output.fileno(), _LISTED_WITHIN_S)
+            self._run(None, output.fileno(), _LISTED_WITHIN_S, _LONGEST_LISTING)
             output.seek(0)
             try:
                 about = msgspec.json.decode(output.read(_LONGEST_LISTING), type=Listing)
@@ -55,8 +62,10 @@ class FarFolder:
         Raises:
             BadInput: it did not work.
         """
+        # What comes is written here, unpacked beside it, and packed as an upload.
+        room = (shutil.disk_usage(target).free - KEEP_FREE_BYTES) // 3
         with tempfile.TemporaryFile(dir=target) as output:
-            self._run(list(names), output.fileno(), _SENT_WITHIN_S)
+            self._run(list(names), output.fileno(), _SENT_WITHIN_S, max(0, room))
             output.seek(0)
             try:
                 with tarfile.open(fileobj=output) as archive:
@@ -67,8 +76,14 @@ class FarFolder:
                     f"What came from {self.folder} cannot be unpacked: {error}.",
                     remedy="Make room, or copy the folder by hand and open it.",
                 ) from error
+        missing = [name for name in names if not (target / name).is_file()]
+        if missing:
+            raise BadInput(
+                f"{self.address.host} listed {missing[0][:200]} and did not send it.",
+                remedy="Look whether something deletes it there, and try it again.",
+            )
 
-    def _run(self, names: list[str] | None, output: int, within_s: float) -> None:
+    def _run(self, names: list[str] | None, output: int, within_s: float, most_bytes: int) -> None:
         order = json.dumps({"folder": self.folder, "names": names}).encode() + b"\n"
         try:
             done = subprocess.run(
@@ -78,6 +93,7 @@ class FarFolder:
                 stderr=subprocess.PIPE,
                 timeout=within_s,
                 check=False,
+                preexec_fn=partial(_bound_files, most_bytes),
             )
         except FileNotFoundError:
             raise BadInput("ssh is not on the PATH here.", remedy="Install it.") from None
@@ -86,6 +102,12 @@ class FarFolder:
                 f"{self.address.host} did not send its files within {within_s:g} s.",
                 remedy="Copy the folder by hand and open it.",
             ) from None
+        if done.returncode == -signal.SIGXFSZ or os.fstat(output).st_size >= most_bytes:
+            raise BadInput(
+                f"{self.address.host} sends more than {format_bytes(most_bytes)} of {self.folder}, "
+                "and there is no room for more.",
+                remedy="Make room, or profile for less long.",
+            )
         if done.returncode == _NO_FOLDER:
             raise BadInput(
                 f"There is no folder {self.folder} on {self.address.host}.",
@@ -98,6 +120,11 @@ class FarFolder:
                 f"{self.address.host} cannot be reached: {said}.",
                 remedy=f"Try ssh {self.address.host} by hand (docs/hosts.md).",
             )
+
+
+def _bound_files(most_bytes: int) -> None:
+    """In the process of ssh: what it writes grows no larger."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
 
 def _is_inside(name: str) -> bool:

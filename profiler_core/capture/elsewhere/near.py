@@ -229,7 +229,9 @@ def _write_why_lost(
     if lacks_room:
         error = CaptureFailed(
             f"What {name} measured has no room below {plan.out}.",
-            remedy=f"Make room, copy it from {left} there, and open it.",
+            remedy="Make room, and capture again."
+            if plan.job is not None  # which is deleted with its pod
+            else f"Make room, copy it from {left} there, and open it.",
         )
         shutil.rmtree(work.made, ignore_errors=True)
     work.made.mkdir(exist_ok=True)
