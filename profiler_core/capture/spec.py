@@ -4,7 +4,6 @@
 `spec_arguments.spec_from_namespace` reads them back to an equal spec. No torch in here.
 """
 
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,13 @@ from profiler_core.capture.built_in import (
 )
 from profiler_core.capture.compile_target import TARGETS, parse_targets
 from profiler_core.capture.option import BadOption, Group, declared, option
+from profiler_core.capture.option_texts import (
+    Shape,
+    parse_metrics,
+    parse_option,
+    parse_shapes,
+    write_shapes,
+)
 from profiler_core.capture.round_plan import (
     DEFAULT_ROUND_SECONDS,
     DEFAULT_ROUND_STEPS,
@@ -63,42 +69,6 @@ __all__ = [
     "parse_variant",
     "parse_variants",
 ]
-
-Shape = tuple[int, ...]
-
-
-def parse_shapes(text: str) -> tuple[Shape, ...]:
-    """Read `8x3x32x32,16x3x32x32`.
-
-    Raises:
-        BadInput: a size is no whole number.
-    """
-    try:
-        return tuple(
-            tuple(int(size) for size in re.split(r"[x*]", part.strip()))
-            for part in text.split(",")
-            if part.strip()
-        )
-    except ValueError:
-        raise BadInput(
-            f"Shapes '{text}' cannot be read.", remedy="Write them like 8x3x32x32,16x3x32x32."
-        ) from None
-
-
-def _write_shapes(shapes: tuple[Shape, ...]) -> str:
-    return ",".join("x".join(map(str, shape)) for shape in shapes)
-
-
-def parse_option(text: str) -> tuple[str, str]:
-    """Read `layers=2`, a keyword argument of the workload's builder.
-
-    Raises:
-        BadInput: no `=`, or the key is no Python name.
-    """
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip().isidentifier():
-        raise BadInput(f"Option '{text}' cannot be read.", remedy="Write it like layers=2.")
-    return key.strip(), value.strip()
 
 
 def _swept_names() -> str:
@@ -206,7 +176,7 @@ class CaptureSpec:
         label="Input shapes, cycled",
         help="whole shapes, batch included: each step takes the next one",
         parse=parse_shapes,
-        write=_write_shapes,
+        write=write_shapes,
         placeholder="8x3x32x32,16x3x32x32",
     )
     options: tuple[tuple[str, str], ...] = option(
@@ -287,6 +257,17 @@ class CaptureSpec:
         label="Hardware counters",
         help="what each kernel moves through DRAM and L2, measured by Nsight Compute (ncu) in a "
         "process of its own: about 0.3 s a kernel",
+    )
+    metrics: tuple[str, ...] = option(
+        (),
+        group=_HOW,
+        metavar="NAME,…",
+        label="Sampled metrics",
+        help="performance metrics that torch's profiler samples meanwhile (NVIDIA, torch 2.15 "
+        "and later); the GPU's clocks are locked then",
+        parse=parse_metrics,
+        write=",".join,
+        placeholder="sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
     )
     memory: bool = option(
         True,

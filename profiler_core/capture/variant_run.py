@@ -339,9 +339,10 @@ class VariantRun:
         }
         with self._context.telemetry.sampling([] if stacks else [self.sampled()]):
             result = self._running_child().ask(
-                "profile", path=str(path), schedule=schedule, stacks=stacks
+                "profile", path=str(path), schedule=schedule, stacks=stacks, metrics=spec.metrics
             )
         if not stacks:
+            self._note(result["no_metrics"])
             self._replays_graphs = result["n_graph_captures"] > 0
             self.writer.measurement["profiled"] = {
                 "started_ns": result["started_ns"],

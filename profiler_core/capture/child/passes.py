@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from typing import Any, Dict
+from typing import Any, Dict, List, Optional, Sequence
 
 from .accelerator import Accelerator
 from .step import Step
@@ -28,9 +28,17 @@ class ProfiledPass:
         path: where the Kineto trace of the active steps goes.
         schedule: numbers of steps: wait, warmup, active.
         stacks: with Python stacks and modules, which distort the times.
+        metrics: performance metrics to sample; the GPU's clocks are locked meanwhile.
     """
 
-    def __init__(self, device: Any, path: str, schedule: Dict[str, int], stacks: bool) -> None:
+    def __init__(
+        self,
+        device: Any,
+        path: str,
+        schedule: Dict[str, int],
+        stacks: bool,
+        metrics: Sequence[str] = (),
+    ) -> None:
         from torch import profiler
 
         self.exported = False
@@ -41,8 +49,14 @@ class ProfiledPass:
         self._n = 0
         self._is_dropped = False
         self._peaks: Dict[str, Any] = {}
-        activities = [profiler.ProfilerActivity.CPU]
-        activities += Accelerator(device).activities()
+        activities: List[Any] = [profiler.ProfilerActivity.CPU]
+        self._no_metrics = why_no_metrics(device) if metrics else None
+        if metrics and self._no_metrics is None:
+            sampling = profiler.PerformanceMetricsConfig(metric_names=list(metrics))
+            config = profiler.ProfilerActivityConfig(profiler_configs=[sampling])
+            activities += [{kind: config} for kind in Accelerator(device).activities()]
+        else:
+            activities += Accelerator(device).activities()
         self._running = profiler.profile(
             activities=activities,
             schedule=profiler.schedule(repeat=1, **schedule),
@@ -87,6 +101,7 @@ class ProfiledPass:
         return {
             "n_active_steps": self._active,
             "exported": self.exported,
+            "no_metrics": self._no_metrics,
             "started_ns": self._started_ns,
             "wall_ns": self._wall_ns,
             **self._peaks,
@@ -98,13 +113,30 @@ class ProfiledPass:
             self.exported = True
 
 
+def why_no_metrics(device: Any) -> Optional[str]:
+    """The sentence that says why no performance metric can be sampled; None where it can."""
+    from torch import profiler
+
+    if str(device.type) != "cuda":
+        return "Performance metrics are sampled of NVIDIA GPUs alone, so there are none of these."
+    if getattr(profiler, "PerformanceMetricsConfig", None) is None:
+        return "This torch samples no performance metrics: torch 2.15 is the first that does."
+    return None
+
+
 def profile(
-    step: Step, clock: Clock, device: Any, path: str, schedule: Dict[str, int], stacks: bool
+    step: Step,
+    clock: Clock,
+    device: Any,
+    path: str,
+    schedule: Dict[str, int],
+    stacks: bool,
+    metrics: Sequence[str] = (),
 ) -> Dict[str, Any]:
     """Write a Kineto trace of `active` steps (rounded up to whole cycles of shapes)."""
     whole_cycles = {name: n + -n % step.n_shapes for name, n in schedule.items()}
     clock.synchronize()
-    running = ProfiledPass(device, path, whole_cycles, stacks)
+    running = ProfiledPass(device, path, whole_cycles, stacks, metrics)
     running.start()
     try:
         for index in range(sum(whole_cycles.values())):

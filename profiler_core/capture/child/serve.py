@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from . import accelerator, compiled_parts, engines, failures
 from .channel import Channel, die_with_parent
@@ -238,11 +238,16 @@ class Worker:
 
         return passes.peaks(self._step, self._clock, self._device)
 
-    def do_profile(self, path: str, schedule: Dict[str, int], stacks: bool) -> Dict[str, Any]:
+    def do_profile(
+        self, path: str, schedule: Dict[str, int], stacks: bool, metrics: List[str]
+    ) -> Dict[str, Any]:
         """A profiled pass."""
         from . import passes
 
-        result = passes.profile(self._step, self._clock, self._device, path, schedule, stacks)
+        sampled = [] if stacks else metrics
+        result = passes.profile(
+            self._step, self._clock, self._device, path, schedule, stacks, sampled
+        )
         return dict(result, n_graph_captures=self._graphs.n_captures)
 
     def do_snapshot(self, path: str) -> Dict[str, Any]:
