@@ -4,16 +4,20 @@ Streamlit asks nobody who fetches a file that a page hands out: whoever knows it
 for as long as a page is open that shows the button. Here it takes the sign-in of somebody who may
 look at that moment. Its routes for uploads into memory and for agents are used by no page, and
 closed: they answer anybody who has opened a websocket.
+
+Its websocket takes a page of any port of this name, to each of which browsers send the cookie of
+the sign-in. Here it takes our own page alone, as the routes do.
 """
 
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.guard import problem
+from profiler_core.ui.routes.origin import REFUSED_SOCKET, foreign
 from profiler_core.ui.server import base_path
 from profiler_core.ui.sign_in.visitor import visitor_of
 
@@ -30,6 +34,10 @@ class StreamlitRoutes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer in Streamlit's place what is not open."""
+        if scope["type"] == "websocket" and foreign(HTTPConnection(scope), needs_origin=False):
+            count_refused("origin")
+            await send({"type": "websocket.close", "code": REFUSED_SOCKET, "reason": ""})
+            return
         path = scope["path"].removeprefix(base_path()) if scope["type"] == "http" else ""
         if path.startswith(_CLOSED):
             nothing = problem(404, "There is nothing here.", "Use the pages of this server.")

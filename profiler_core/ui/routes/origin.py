@@ -11,6 +11,7 @@ from streamlit import config
 
 from profiler_core.operate.addresses import is_loopback
 
+REFUSED_SOCKET = 1008  # before it is accepted: an answer of 403
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
