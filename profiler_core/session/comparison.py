@@ -90,9 +90,15 @@ class Comparison:
 
     @cached_property
     def numbers(self) -> ComparedNumbers:
-        """Every number of every run, side by side; each side as its own trace says."""
+        """Every number of every run, side by side; each side as its own trace says.
+
+        Of jobs whose ranks run other programs, such as stages of a pipeline, all sides count the
+        kernels of one rank.
+        """
+        ranks = (pair.rank_of_both for pair in self.pairs)
+        rank = next((rank for rank in ranks if rank is not None), None)
         sides = [
-            replace(run.side, label=label)
+            replace(run.side if rank is None else run.side_of(rank), label=label)
             for run, label in zip(self._runs, self.labels, strict=True)
         ]
         return self.answer("numbers", lambda: compare(sides[0], sides[1:]))

@@ -155,6 +155,12 @@ class Pair:
         return (baseline if self._mixes_ranks else other), candidate
 
     @property
+    def rank_of_both(self) -> int | None:
+        """The rank whose kernels stand for both jobs, where their ranks run other programs."""
+        ranks = self._shown_ranks
+        return None if ranks is None or self._mixes_ranks else ranks[1]
+
+    @property
     def _mixes_ranks(self) -> bool:
         """May the ledger face one rank of the baseline with another of the candidate?"""
         ranks = self._shown_ranks

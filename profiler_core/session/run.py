@@ -137,9 +137,21 @@ class Run(RunParts):
 
         def make() -> Summary:
             summary = self._cached("summary", lambda: summarise(trace, measurement))
-            return with_job(summary, path) if path is not None else summary
+            return with_job(summary, path, path.shown) if path is not None else summary
 
         return self._attempt("trace", "summary", make)
+
+    def _summary_of(self, rank: int) -> Summary | None:
+        """The same with the kernels of another rank of its job, if that one's trace is read."""
+        path = self.job.critical if self.job is not None else None
+        trace = self.worked_trace_of(rank) if path is not None and path.shown != rank else None
+        if path is None or trace is None:
+            return self.summary
+        measurement = self.record.measurement
+        return self._answer(
+            f"summary of rank {rank}",
+            lambda: with_job(summarise(trace, measurement), path, rank),
+        )
 
     @property
     def compiled_by_script(self) -> ScriptCompilation | None:
@@ -188,9 +200,16 @@ class Run(RunParts):
     @property
     def side(self) -> Side:
         """Its numbers as one side of a comparison."""
+        return self._side(self.summary)
+
+    def side_of(self, rank: int) -> Side:
+        """The same with the kernels of another rank of its job."""
+        return self._side(self._summary_of(rank))
+
+    def _side(self, summary: Summary | None) -> Side:
         return make_side(
             self._files,
-            self.summary,
+            summary,
             compiling=self.compiling,
             telemetry=self.telemetry,
             compiled_by_script=self.compiled_by_script,

@@ -12,7 +12,7 @@ LATE_RANK, OTHER_RANKS, SLOWED = "late_rank", "other_ranks", "slowed_by_waiting"
 BUBBLE = "pipeline_bubble"
 
 
-def with_job(summary: Summary, path: CriticalPath) -> Summary:
+def with_job(summary: Summary, path: CriticalPath, rank: int) -> Summary:
     """The summary of the shown rank with the job's step in place of its own.
 
     Its kernels and their kinds stay: the path's work is made of the same events.
@@ -23,6 +23,7 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
     Args:
         summary: of the rank whose kernels are shown.
         path: of its job.
+        rank: whose kernels are shown.
     """
     n = summary.n_steps
     busy = sum(path.work_ns.values()) + path.late_work_ns + path.slowed_ns + path.overlap_ns
@@ -48,7 +49,7 @@ def with_job(summary: Summary, path: CriticalPath) -> Summary:
         exposed_copy_ns=exposed[1],
         idle_by_cause_ns={cause: round(ns * n) for cause, ns in causes.items() if ns},
         devices=(time,),
-        notes=(*summary.notes, note(path)),
+        notes=(*summary.notes, note(path, rank)),
         n_late_gaps=round(path.n_late_gaps * n),
         own_gap_ns=path.own_gap_ns,
         critical=path,
@@ -66,9 +67,9 @@ def idle_by_cause(path: CriticalPath) -> dict[str, float]:
     return take_bubble(causes, OTHER_RANKS, BUBBLE, path.bubble_ns) if path.bubble_ns else causes
 
 
-def note(path: CriticalPath) -> str:
-    """Whose times these are."""
-    whose = "its own" if path.shown == path.rank else f"rank {path.shown}'s"
+def note(path: CriticalPath, rank: int) -> str:
+    """Whose times these are, and whose kernels."""
+    whose = "its own" if rank == path.rank else f"rank {rank}'s"
     return (
         f"Times are those of the job of {path.n_ranks} ranks, along rank {path.rank}, for which "
         f"the others wait most; kernels and groups are {whose}, memory and compilation those of "

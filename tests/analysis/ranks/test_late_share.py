@@ -87,13 +87,13 @@ def test_a_host_as_slow_as_the_step_may_be_the_limit_itself(others_ms, told):
     trace, path = a_job_with_slow_hosts(others_ms)
     assert path.late.total_idle_ns == pytest.approx((10 - others_ms) * MS, abs=2 * US)
     unprofiled = round(9.5 * MS)
-    shares = step_shares(with_job(summarise(trace), path), unprofiled, "unprofiled")
+    shares = step_shares(with_job(summarise(trace), path, path.shown), unprofiled, "unprofiled")
     assert sum(shares.values()) == pytest.approx(unprofiled, abs=10)
     assert (shares.get(f"idle_{LATE_RANK}", 0.0) > 0.2 * MS) == told
     assert (shares.get(f"idle_{LATE_RANK}", 0.0) == 0.0) != told
     host = sum(ns for key, ns in shares.items() if key.startswith("idle_host_"))
     assert (host > 0.4 * MS) != told
-    summary = with_job(summarise(trace), path)
+    summary = with_job(summarise(trace), path, path.shown)
     notes = waterfall((summary, summary), (unprofiled, unprofiled)).notes
     assert any("which of them is late the traces do not say" in n for n in notes) != told
 

@@ -97,3 +97,21 @@ def test_the_waterfall_and_ranks_name_the_bubble_and_no_late_rank(capsys):
         assert sum(getattr(rows[key], side) for key in waiting) < 0.03 * total
     assert main(["ranks", str(_FOLDER / "eager")]) == 0
     assert "pipeline bubble" in capsys.readouterr().out
+
+
+def test_stages_of_a_pipeline_are_not_compared_with_each_other():
+    """The critical ranks of the two sides run different stages; counted as plain JSON."""
+    variants = ("eager", "default")
+    comparison = Comparison.open([_FOLDER / variant for variant in variants])
+    paths = [run.job.critical for run in comparison.runs]
+    assert paths[0].shown != paths[1].shown, "else this test shows nothing"
+    for variant, side in zip(variants, comparison.sides, strict=True):
+        trace = traces(_FOLDER / variant)[paths[1].shown]
+        launched = plain_job.launched_in_steps(trace)
+        kernels = sum(event["cat"] == "kernel" for _, event in launched)
+        assert side.summary.n_kernels == kernels
+        assert side.summary.n_steps == len(plain_job.steps(trace))
+    notes = [side.summary.notes[-1] for side in comparison.sides]
+    assert ["kernels and groups are its own" in note for note in notes] == [
+        path.rank == paths[1].shown for path in paths
+    ]
