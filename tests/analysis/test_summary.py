@@ -119,8 +119,8 @@ def test_a_gpu_trace_that_lost_its_kernels_is_no_cpu_run():
     notes = summarise(trace).notes
     assert MEASURED_ON_THE_CPU not in notes
     assert notes[:3] == (
-        "The trace is cut (file cut short, its last event is incomplete): its numbers are of what "
-        "is left of it, and compare with no other run's.",
+        "The trace is cut (file cut short, its last event is incomplete): its numbers cover "
+        "what is left of it, and cannot be compared with another run's.",
         "1 event could not be read: no name.",
         "The trace holds no GPU events, although the machine has an NVIDIA H200: the file was cut "
         "short. Kernels here are operators on the host.",

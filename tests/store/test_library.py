@@ -166,7 +166,7 @@ def test_links_that_lead_out_of_the_library_are_not_followed(home, tmp_path_fact
     inside = put(home / "runs", "mine", "eager")
     (inside.parent / "linked").symlink_to(outside / "secret" / "eager")
     (home / "runs" / "loop").symlink_to(home / "runs" / "loop")
-    assert [e.key for e in catalogue.entries()] == ["run/mine/eager"]
+    assert [e.key for e in only_group().entries] == ["run/mine/eager"]
     for key in ("run/link/eager", "run/mine/linked", "run/loop/x"):
         with pytest.raises(BadInput):
             library.entry(key)

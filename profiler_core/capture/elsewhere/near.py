@@ -63,15 +63,21 @@ def capture_there(
         CaptureFailed: the machine cannot be reached, or cannot capture; nothing was written.
         Cancelled: before anything was measured.
     """
+    was_there = plan.out.is_dir()
     plan.out.mkdir(parents=True, exist_ok=True)
-    # On the disk of the library: what came is moved there, and that disk must have room for it.
-    with tempfile.TemporaryDirectory(prefix=".elsewhere-", dir=plan.out) as temporary:
-        work = _Work(Path(temporary), progress_file, listener)
-        if plan.is_shared:
-            _on_slurm(plan, work, is_cancelled)
-        else:
-            _over_pipes(plan, work, is_cancelled)
-        return _brought_home(plan, work)
+    try:
+        # On the disk of the library: what came is moved there, and that disk must have room for it.
+        with tempfile.TemporaryDirectory(prefix=".elsewhere-", dir=plan.out) as temporary:
+            work = _Work(Path(temporary), progress_file, listener)
+            if plan.is_shared:
+                _on_slurm(plan, work, is_cancelled)
+            else:
+                _over_pipes(plan, work, is_cancelled)
+            return _brought_home(plan, work)
+    finally:
+        if not was_there:
+            with contextlib.suppress(OSError):  # something lies in it
+                plan.out.rmdir()
 
 
 class _Work:

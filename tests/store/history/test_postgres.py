@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from tests.debian import CannotInstallError
 from tests.store.history import postgres
 
 
@@ -17,7 +18,7 @@ def nothing_installed(tmp_path, monkeypatch):
 def test_none_is_a_failure_and_no_skip(nothing_installed):
     with pytest.raises(postgres.NoPostgresError, match="make database"):
         postgres.find()
-    with pytest.raises(postgres.NoPostgresError, match="no apt-get"):
+    with pytest.raises(CannotInstallError, match="no apt-get"):
         postgres.install()
 
 
@@ -25,7 +26,7 @@ def test_who_is_not_root_is_told_what_to_ask_for(nothing_installed):
     there = {"apt-get": "/usr/bin/apt-get"}
     nothing_installed.setattr(postgres.shutil, "which", there.get)
     nothing_installed.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(postgres.NoPostgresError, match="sudo apt-get install"):
+    with pytest.raises(CannotInstallError, match="sudo apt-get install"):
         postgres.install()
 
 
