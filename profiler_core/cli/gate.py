@@ -29,6 +29,7 @@ from profiler_core.cli.table import table
 from profiler_core.cli.team_server import SERVER, TeamServer
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.session.folder import versions_in
+from profiler_core.session.measured import required_measurement
 from profiler_core.session.run import Run
 
 _IN_HELP = DEFAULT.replace("%", "%%")  # argparse fills in %(...)s in its help
@@ -123,7 +124,7 @@ def _judged_here(
     for path in (before, after, *arguments.same):
         check_files(path)
     pair = comparison_of(before, [after]).pairs[0]
-    repeats = [Run.open(path).required_measurement() for path in arguments.same]
+    repeats = [required_measurement(Run.open(path)) for path in arguments.same]
     gate = pair.gate(limits, repeats)
     record = pair.candidate.record
     return gate, gate_answer(gate, pair.labels), record.workload or record.name or pair.labels[1]

@@ -40,12 +40,11 @@ from profiler_core.analysis.telemetry.run import (
     nothing_sampled,
     run_telemetry,
 )
-from profiler_core.errors import BadInput, NothingToAnalyse
+from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.run import open_rank, open_run
 from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.history import HeadlineMetrics
-from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
 from profiler_core.ranks.remote import is_url
 from profiler_core.session.divided import Divided, divided_alone
@@ -200,16 +199,13 @@ class Run(RunParts):
     @property
     def side(self) -> Side:
         """Its numbers as one side of a comparison."""
-        return self._side(self.summary)
+        return self.side_of(None)
 
-    def side_of(self, rank: int) -> Side:
-        """The same with the kernels of another rank of its job."""
-        return self._side(self._summary_of(rank))
-
-    def _side(self, summary: Summary | None) -> Side:
+    def side_of(self, rank: int | None) -> Side:
+        """The same with the kernels of this rank of its job; None: of the one that is shown."""
         return make_side(
             self._files,
-            summary,
+            self.summary if rank is None else self._summary_of(rank),
             compiling=self.compiling,
             telemetry=self.telemetry,
             compiled_by_script=self.compiled_by_script,
@@ -384,20 +380,6 @@ class Run(RunParts):
         if summary is None:
             raise self._problems["trace"].error()
         return summary
-
-    def required_measurement(self) -> Measurement:
-        """What was timed, for an estimate of noise.
-
-        Raises:
-            BadInput: nothing was.
-        """
-        measured = self.record.measurement
-        if measured is None or not measured.rounds:
-            raise BadInput(
-                f"The run {self.path} was not timed, so it cannot serve to estimate noise.",
-                remedy="Pass a run that was captured with timed rounds.",
-            )
-        return measured
 
     def required_telemetry(self) -> tuple[RunTelemetry, RunSamples]:
         """What was sampled, for an answer that is about nothing else.

@@ -16,6 +16,7 @@ from profiler_core.analysis.gate.limits import limits_of
 from profiler_core.answers.encoding import document
 from profiler_core.answers.gate import gate_answer
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.measured import required_measurement
 from profiler_core.session.run import Run
 from profiler_core.store import history
 from profiler_core.worker.protocol import Report, answer
@@ -49,7 +50,7 @@ def judged(question: Question) -> Judged:
     names = {baseline.name: baseline.run_id for baseline in history.baselines()}
     before = _directory(names.get(question.baseline, question.baseline))
     pair = Comparison.open([before, _directory(question.candidate)]).check().pairs[0]
-    repeats = [Run.open(_directory(run_id)).required_measurement() for run_id in question.same]
+    repeats = [required_measurement(Run.open(_directory(run_id))) for run_id in question.same]
     gate = pair.gate(limits, repeats)
     return Judged(json.dumps(document(gate_answer(gate, pair.labels))), gate.exit_status)
 
