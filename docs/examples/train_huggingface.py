@@ -25,7 +25,7 @@ samples = [
 with tempfile.TemporaryDirectory() as checkpoints:
     arguments = TrainingArguments(
         output_dir=checkpoints,
-        max_steps=60,
+        max_steps=90,
         per_device_train_batch_size=4,
         gradient_accumulation_steps=2,
         eval_strategy="steps",
@@ -37,7 +37,13 @@ with tempfile.TemporaryDirectory() as checkpoints:
         disable_tqdm=True,
     )
     recording = FusionscopeCallback(
-        directory, rounds=8, round_steps=3, round_seconds=0, telemetry_seconds=0, steps=3
+        directory,
+        warm_up_ceiling=20,
+        rounds=8,
+        round_steps=3,
+        round_seconds=0,
+        telemetry_seconds=0,
+        steps=3,
     )
     Trainer(
         BertForSequenceClassification(config),

@@ -342,7 +342,7 @@ class VariantRun:
                 "profile", path=str(path), schedule=schedule, stacks=stacks, metrics=spec.metrics
             )
         if not stacks:
-            self._note(result["no_metrics"])
+            self._note(result.get("no_metrics"))
             self._replays_graphs = result["n_graph_captures"] > 0
             self.writer.measurement["profiled"] = {
                 "started_ns": result["started_ns"],

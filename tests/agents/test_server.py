@@ -271,7 +271,7 @@ OPTIONS = {
     "telemetry_seconds": 0.25, "profile_wait": 0, "profile_warmup": 1, "steps": 3, "profile": False,
     "stacks": True, "memory": False, "numerics": False, "warm_compile": False,
     "sweep": "precision=fp32,tf32", "batch_size": 4, "counters": True,
-    "compile_target": "blocks", "against": "git:main",
+    "compile_target": "blocks", "against": "git:main", "metrics": "sm__cycles_active.avg",
 }  # fmt: skip
 
 

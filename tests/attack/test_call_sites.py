@@ -31,6 +31,7 @@ ELSEWHERE = {
     "profiler_core/jobs/command.py": "inside the supervisor or `capture`, which the door starts",
     "profiler_core/jobs/runner_side.py": "as another user, started by the supervisor",
     "profiler_core/capture/provenance.py": "git, inside `capture` or a user's own script",
+    "profiler_core/capture/patched.py": "git apply, inside `capture`, which the door starts",
     "profiler_core/capture/versions.py": "git, inside `capture`, which the door starts",
     "profiler_core/capture/script/launch.py": "`record`, from a shell",
     "profiler_core/ranks/local.py": "copies of itself that read ranks, inside a child or a shell",

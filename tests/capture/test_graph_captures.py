@@ -171,7 +171,9 @@ def test_graphs_that_the_profiled_steps_replay_are_captured_in_a_second_process(
     writer = RunWriter(tmp_path / "run", {"status": "running", "measurement": {}})
     run = VariantRun(SimpleNamespace(compile=True, torchscript=False, label="graphs"), writer)
     run._context = SimpleNamespace(
-        spec=SimpleNamespace(profile_wait=0, profile_warmup=0, steps=1, warm_compile=False),
+        spec=SimpleNamespace(
+            profile_wait=0, profile_warmup=0, steps=1, warm_compile=False, metrics=()
+        ),
         progress=SimpleNamespace(say=lambda *_: None),
         telemetry=SimpleNamespace(sampling=lambda _: contextlib.nullcontext()),
     )

@@ -71,7 +71,7 @@ def note(path: CriticalPath, rank: int) -> str:
     """Whose times these are, and whose kernels."""
     whose = "its own" if rank == path.rank else f"rank {rank}'s"
     return (
-        f"Times are those of the job of {path.n_ranks} ranks, along rank {path.rank}, for which "
-        f"the others wait most; kernels and groups are {whose}, memory and compilation those of "
-        "the rank that was opened."
+        f"Times are of the job of {path.n_ranks} ranks, along rank {path.rank}, which the others "
+        f"await most; kernels and groups are {whose}, memory and compilation the opened "
+        "rank's."
     )
