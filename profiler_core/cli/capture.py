@@ -5,15 +5,13 @@ import sys
 from pathlib import Path
 
 from profiler_core import home
-from profiler_core.answers.encoding import write_json
 from profiler_core.capture.launcher import ask_first, run_capture
 from profiler_core.capture.signals import cancel_flag
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
-from profiler_core.cli.capture_answer import capture_answer, capture_text, exit_status
+from profiler_core.cli.capture_answer import show_captured
 from profiler_core.cli.capture_elsewhere import add_host_arguments, capture_elsewhere, host_of
 from profiler_core.cli.capture_progress import Printer
 from profiler_core.cli.capture_sweep import capture_sweep
-from profiler_core.errors import Cancelled
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -54,13 +52,4 @@ def run(arguments: argparse.Namespace) -> int:
         is_cancelled=is_cancelled,
         interpreters=preparation,
     )
-    if arguments.json:
-        write_json(capture_answer(finished))
-    else:
-        print(capture_text(finished))
-    if finished.is_cancelled:
-        raise Cancelled(
-            f"Cancelled; what was measured lies in {finished.directory}.",
-            remedy="Start the capture again.",
-        )
-    return exit_status(finished.runs, f"No variant could be measured ({finished.directory}).")
+    return show_captured(finished, as_json=arguments.json)

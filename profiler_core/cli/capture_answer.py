@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from profiler_core.analysis.compilation.by_script import ScriptCompilation, of_record
 from profiler_core.analysis.memory.peak import PeakMemory
 from profiler_core.analysis.wording.script_compilation import name_with
+from profiler_core.answers.encoding import write_json
 from profiler_core.answers.record import COMPILE_FAILURE, COMPILED_BY_SCRIPT, Answer, means
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.table import table
-from profiler_core.errors import CaptureFailed, FusionscopeError
+from profiler_core.errors import Cancelled, CaptureFailed, FusionscopeError
 from profiler_core.model.run import CompileDiagnosis
 from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_duration
@@ -164,3 +165,22 @@ def _step_time_ns(run: FinishedRun) -> float | None:
     rounds = run.record["measurement"].get("rounds", ())
     times = [entry["wall_ns"] / entry["n_steps"] for entry in rounds]
     return statistics.median(times) if times else None
+
+
+def show_captured(finished: FinishedCapture, *, as_json: bool) -> int:
+    """Print the result; returns the exit status.
+
+    Raises:
+        Cancelled: it was, after what is there has been printed.
+        CaptureFailed: no variant could be measured.
+    """
+    if as_json:
+        write_json(capture_answer(finished))
+    else:
+        print(capture_text(finished))
+    if finished.is_cancelled:
+        raise Cancelled(
+            f"Cancelled; what was measured lies in {finished.directory}.",
+            remedy="Start the capture again.",
+        )
+    return exit_status(finished.runs, f"No variant could be measured ({finished.directory}).")

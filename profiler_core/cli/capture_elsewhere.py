@@ -10,7 +10,6 @@ from pathlib import Path
 
 from profiler_core import home
 from profiler_core import run_directory as names
-from profiler_core.answers.encoding import write_json
 from profiler_core.capture.elsewhere.host import host_named, with_words
 from profiler_core.capture.elsewhere.near import capture_there
 from profiler_core.capture.elsewhere.plan import plan_of
@@ -19,10 +18,9 @@ from profiler_core.capture.signals import cancel_flag
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.launcher import FinishedSweep
 from profiler_core.capture.sweep.points import points_of
-from profiler_core.cli.capture_answer import capture_answer, capture_text, exit_status
+from profiler_core.cli.capture_answer import show_captured
 from profiler_core.cli.capture_progress import Printer
 from profiler_core.cli.capture_sweep import show_swept
-from profiler_core.errors import Cancelled
 from profiler_core.settings import Host
 
 # The option of the command line, by the field of `Host`.
@@ -103,16 +101,7 @@ def capture_elsewhere(spec: CaptureSpec, host: Host | None, arguments: argparse.
     if spec.sweep is not None:
         return show_swept(_swept(spec, out, captures), as_json=arguments.json)
     (finished,) = captures
-    if arguments.json:
-        write_json(capture_answer(finished))
-    else:
-        print(capture_text(finished))
-    if finished.is_cancelled:
-        raise Cancelled(
-            f"Cancelled; what was measured lies in {finished.directory}.",
-            remedy="Start the capture again.",
-        )
-    return exit_status(finished.runs, f"No variant could be measured ({finished.directory}).")
+    return show_captured(finished, as_json=arguments.json)
 
 
 def _finished(folder: Path, spec: CaptureSpec, seconds: float) -> FinishedCapture:
