@@ -23,18 +23,22 @@ from torch.nn import functional as F  # noqa: N812, everybody writes it so
 _LLAMA = str(Path(__file__).resolve().parents[1] / "docs" / "examples" / "llama_generate.py")
 # name -> workload, variants, options
 CAPTURES: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "targets": (f"{__file__}:vit", "eager+bf16-autocast,default+bf16-autocast+target=loss,"
-                "default+bf16-autocast+target=loss:optimizer", ()),
+    "loss": (f"{__file__}:vit", "eager+bf16-autocast,default+bf16-autocast+target=loss", ()),
+    "loss-optimizer": (f"{__file__}:vit", "eager+bf16-autocast,"
+                       "default+bf16-autocast+target=loss:optimizer", ()),
     "as-is": (f"{__file__}:vit", "eager+bf16-autocast,as-is+bf16-autocast", ("own_compile=1",)),
     "fp16": (f"{__file__}:vit", "eager+fp16-autocast,default+fp16-autocast,"
              "reduce-overhead+fp16-autocast", ()),
     "graphs": (f"{__file__}:vit", "eager+bf16-autocast,reduce-overhead+bf16-autocast,"
                "reduce-overhead+bf16-autocast+target=loss", ()),
-    "graphs-optimizer": (f"{__file__}:vit", "eager,reduce-overhead+target=loss:optimizer",
-                         ("capturable=1",)),
+    "graphs-optimizer": (f"{__file__}:vit", "eager+bf16-autocast,"
+                         "reduce-overhead+bf16-autocast+target=loss:optimizer", ("capturable=1",)),
+    "graphs-optimizer-fp32": (f"{__file__}:vit", "eager,reduce-overhead+target=loss:optimizer",
+                              ("capturable=1",)),
     "decode": ("decode", "eager,default,reduce-overhead", ()),
     "generate": (f"{_LLAMA}:build", "eager,default,reduce-overhead", ()),
-    "generate-steps": (f"{_LLAMA}:build_steps", "eager,default,reduce-overhead", ()),
+    "generate-graphs": (f"{_LLAMA}:build", "eager,reduce-overhead", ()),
+    "generate-steps": (f"{_LLAMA}:build_steps", "eager,reduce-overhead", ()),
 }  # fmt: skip
 _QUICK = (
     "--rounds=5", "--round-steps=5", "--round-seconds=0.05", "--telemetry-seconds=0", "--steps=3",
