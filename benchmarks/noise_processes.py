@@ -120,8 +120,8 @@ def _round(
 ) -> dict[str, Any]:
     import torch
 
-    has_events = torch.cuda.is_available()
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(n_steps + 1)] if has_events else []
+    n_events = n_steps + 1 if torch.cuda.is_available() else 0
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(n_events)]
     cpus = [cpu_now()]
     gc.collect()
     gc.disable()
@@ -247,7 +247,13 @@ def _record(arguments: argparse.Namespace, processes: list[Process]) -> None:
         machine = {" ".join(command): _printed(command) for command in _COMMANDS}
         machine["stat"] = Path("/proc/stat").read_text().splitlines()[0]
         print(json.dumps({"machine": machine, "n_processes": len(processes)}), file=out)
-        workloads = [process.answer() for process in processes][0]["workloads"]
+        workloads: list[str] = []
+        for process in list(processes):
+            try:
+                workloads = process.answer()["workloads"]
+            except RuntimeError as error:  # there may be no room for so many
+                print(error, flush=True)
+                processes.remove(process)
         print(f"{len(processes)} processes are ready", flush=True)
         until = time.monotonic() + arguments.seconds
         all_cpus = sorted(os.sched_getaffinity(0))
