@@ -194,8 +194,8 @@ def _start(name: str, out: Path, device: str) -> "subprocess.Popen[bytes]":
         command = [
             *python, "profiler_core", "capture", f"{_LLAMA}:build_steps", "--option",
             _CAPTURES[name], "--device", device, "--variants", "eager,reduce-overhead",
-            "--rounds=5", "--round-steps=5", "--round-seconds=0.05", "--telemetry-seconds=0", "--no-memory",
-            "--no-warm-compile", "--out", str(out / f"{name}.runs"),
+            "--rounds=5", "--round-steps=5", "--round-seconds=0.05", "--telemetry-seconds=0",
+            "--no-memory", "--no-warm-compile", "--out", str(out / f"{name}.runs"),
         ]  # fmt: skip
         own = {"FUSIONSCOPE_HOME": str(out / f"{name}.home")}
     environment = {
