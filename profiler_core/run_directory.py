@@ -18,6 +18,7 @@ HOST = "host.jsonl"  # the process that computed, beside nvml.jsonl
 MEMORY_SNAPSHOT = "memory_snapshot.pickle"
 COUNTERS = "counters.csv"  # raw page of Nsight Compute
 STDOUT = "stdout.txt"
+CAPTURE_JSON = "capture.json"  # beside the runs: what the capture was asked for
 # Beside the files of a run that was copied in from elsewhere. Hidden: no file of the run itself.
 IMPORTED = ".imported"
 

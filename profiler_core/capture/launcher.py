@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from profiler_core import home
+from profiler_core import run_directory as names
 from profiler_core.capture.context import Context
 from profiler_core.capture.counters.tool import counters_tool
 from profiler_core.capture.device_lock import device_lock, lock_path
@@ -37,7 +38,6 @@ from profiler_core.capture.variant_run import VariantRun
 from profiler_core.capture.versions import Version, named_version, versions_of
 from profiler_core.errors import Cancelled, CaptureFailed
 
-CAPTURE_JSON = "capture.json"
 PROGRESS = "progress.jsonl"
 
 
@@ -151,7 +151,8 @@ def _run_versions(
     capture_id = new_capture_id(spec)
     directory = out.expanduser().resolve() / capture_id
     directory.mkdir(parents=True)
-    write_json(directory / CAPTURE_JSON, {"schema": 1, "capture_id": capture_id, **spec.to_dict()})
+    asked_for = {"schema": 1, "capture_id": capture_id, **spec.to_dict()}
+    write_json(directory / names.CAPTURE_JSON, asked_for)
     extra = () if progress_file is None else (progress_file,)
     progress = ProgressLog((directory / PROGRESS, *extra), listener)
     if point is not None:  # the first line, by which a job finds its captures

@@ -15,20 +15,14 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from profiler_core.jobs import directory as files
-from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.jobs.runner import why_not_as
-from profiler_core.owner_file import FILE as OWNER_FILE
-from profiler_core.owner_file import write_owner
 
 RUNNER_SIDE = Path(__file__).with_name("runner_side.py")
 # It needs nothing of ours, and the server's own interpreter may lie where only its user looks.
 _PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
 # A capture that is told to stop frees the device and writes its runs; that takes seconds.
 GRACE_S = float(os.environ.get("FUSIONSCOPE_CANCEL_GRACE_S", "10"))
-_MOST_PROGRESS_BYTES = 50_000_000
 _BLOCK_BYTES = 1 << 20
-_LONGEST_LINE = 64_000
-_LONGEST_LENGTH = 20  # digits of a piece's length
 _TAKEN = b"taken\n"  # all that was sent is here; until then nothing is deleted there
 _KEEP = b"keep\n"  # it came, and not all of it could be written here
 _OF_SIGNALS = 128  # added to the number of a signal in the exit status of another's command
@@ -148,12 +142,15 @@ class FarCommand:
                     pass
 
     def _hear(self, pipe: IO[bytes], progress: Path, made: Path) -> None:
-        came, self.lacks_room = _receive(pipe, progress, made)
-        self.has_answered = came and not self.lacks_room
+        from profiler_core.jobs.received import receive  # late: every supervisor imports this one
+
+        received = receive(pipe, progress, made)
+        self.lacks_room = received.lacks_room
+        self.has_answered = received.is_whole and not received.lacks_room
         if self.lacks_room:
             with contextlib.suppress(OSError):  # the disk is full
                 os.write(self._log, _no_room(progress))
-        self._write(_KEEP if self.lacks_room else _TAKEN)
+        self._write(_TAKEN if received.is_all_here else _KEEP)
 
     def poll(self) -> int | None:
         """The exit status, minus the number of a signal; None while it runs or its runs come."""
@@ -264,107 +261,8 @@ def _plain(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: environment[name] for name in ("PATH", "LANG", "LC_ALL") if name in environment}
 
 
-class _Pieces:
-    """A file to read from: pieces, each behind its length, until one of 0."""
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        self._pipe = pipe
-        self._n_left = 0
-        self._has_ended = False
-        self.is_whole = False  # the end was said
-
-    def read(self, size: int) -> bytes:
-        """At most so many bytes; nothing at the end."""
-        if not self._n_left and not self._has_ended:
-            length = self._pipe.readline(_LONGEST_LENGTH)
-            self._n_left = int(length) if length.strip().isdigit() else 0
-            self._has_ended = not self._n_left
-            self.is_whole = length == b"0\n"
-        data = self._pipe.read(min(size, self._n_left))
-        self._n_left -= len(data)
-        self._has_ended |= not data
-        return data
-
-
 def _no_room(progress: Path) -> bytes:
     """The line of the log that says where everything still lies."""
     scratch = progress.with_name(files.SCRATCH)
     where = scratch.read_bytes() if scratch.exists() else b"its folder there"
     return b"There was no room here for all that was made: it stays in %s.\n" % where
-
-
-def _receive(pipe: IO[bytes], progress: Path, made: Path) -> tuple[bool, bool]:
-    """Lines of progress into the file, then the folders that were made into `made`.
-
-    Beside the file, where the command works: that is lost with this process otherwise.
-    Returns whether all of it came, and whether the disk refused some of it.
-    """
-    n_bytes = 0
-    lacks_room = False
-    with progress.open("ab", buffering=0) as file:
-        while (line := pipe.readline(_LONGEST_LINE)) and line != b"R\n":
-            n_bytes += len(line)
-            if line.startswith(b"S"):
-                progress.with_name(files.SCRATCH).write_bytes(line[1:].strip())
-            elif line.startswith(b"P") and n_bytes < _MOST_PROGRESS_BYTES:
-                file.write(line[1:])
-    if line != b"R\n":
-        return False, False
-    import tarfile  # every supervisor starts with this module
-
-    shutil.rmtree(made, ignore_errors=True)  # half of it, from one that was killed
-    made.mkdir()
-    pieces = _Pieces(pipe)
-    # A hostile archive ends here; what came before is kept.
-    try:
-        with (
-            contextlib.suppress(tarfile.TarError, ValueError, OverflowError),
-            tarfile.open(fileobj=pieces, mode="r|") as archive,  # type: ignore[call-overload]
-        ):
-            for member in archive:
-                has_room = shutil.disk_usage(made).free - member.size > KEEP_FREE_BYTES
-                if not (member.isreg() or member.isdir()):
-                    continue
-                if has_room:
-                    archive.extract(member, made, filter="data")
-                else:
-                    lacks_room = True
-    except OSError:  # such as a quota, which nobody sees before
-        lacks_room = True
-    finally:
-        while pieces.read(_BLOCK_BYTES):  # whoever sends it would wait for ever, and the job too
-            pass
-        while not pieces.is_whole and pipe.read(_BLOCK_BYTES):
-            pass
-    return pieces.is_whole, lacks_room
-
-
-def take_in(made: Path, out: Path, owner: str | None) -> int:
-    """Move the folders that another's command made beside the other captures, over none of them.
-
-    Returns how many.
-
-    Args:
-        made: holds these folders.
-        out: of all captures.
-        owner: whose they are, whatever they say themselves; None: nobody's.
-    """
-    n_moved = 0
-    for folder in sorted(made.iterdir()) if made.is_dir() else ():
-        out.mkdir(parents=True, exist_ok=True)
-        if folder.is_dir() and not folder.name.startswith(".") and not (out / folder.name).exists():
-            _write_owner(folder, owner)
-            folder.replace(out / folder.name)
-            n_moved += 1
-    shutil.rmtree(made, ignore_errors=True)
-    return n_moved
-
-
-def _write_owner(folder: Path, owner: str | None) -> None:
-    claim = folder / OWNER_FILE
-    if claim.is_dir():
-        shutil.rmtree(claim)
-    claim.unlink(missing_ok=True)
-    if owner is not None:
-        with contextlib.suppress(OSError):  # a full disk costs the name, not the runs
-            write_owner(folder, owner)

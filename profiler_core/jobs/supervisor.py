@@ -24,7 +24,7 @@ from profiler_core.jobs import directory as files
 from profiler_core.jobs.bounded_log import trim
 from profiler_core.jobs.capture_progress import read_progress
 from profiler_core.jobs.capture_result import result_of
-from profiler_core.jobs.command import GRACE_S, Command, OthersCommand, OwnCommand, take_in
+from profiler_core.jobs.command import GRACE_S, Command, OthersCommand, OwnCommand
 from profiler_core.jobs.directory import JobStatus
 from profiler_core.jobs.queue import Waiting, take_turn
 from profiler_core.owner_file import owner_of, write_owner
@@ -53,6 +53,7 @@ class Supervisor:
         # What another user's command made comes home with its owner.
         self._has_owner = self._spec.owner is None or self._spec.runner is not None
         self._log: int | None = None  # while the command runs
+        self._there_before: frozenset[str] = frozenset()  # folders of captures
 
     def run(self) -> None:
         """Wait for the turn, run the command, write the end."""
@@ -72,6 +73,7 @@ class Supervisor:
     def _run_once(self) -> JobStatus | None:
         """Run the command to its end; None: it was killed, and starts again in its turn."""
         started_at = time.time()
+        self._there_before = _names_in(self._spec.out)
         with self._alone() as lock, self._outputs() as (output, log):
             try:
                 process = self._started(output, log, lock)
@@ -123,6 +125,8 @@ class Supervisor:
         """Of another user's command, the folders that it made; returns how many."""
         if not (self._spec.runner and self._spec.out):
             return 0
+        from profiler_core.jobs.received import take_in  # late: few jobs are another user's
+
         return take_in(self._directory / _MADE, Path(self._spec.out), self._spec.owner)
 
     def _started(self, output: int, log: int, lock: int, left: str = "") -> Command:
@@ -188,9 +192,10 @@ class Supervisor:
         if self._has_owner or self._spec.owner is None:
             return
         folder = result_of(self._directory, self._spec)
-        if folder is not None:
+        # By a line of progress, which may be another machine's: it names no capture of others.
+        if folder is not None and folder.name not in self._there_before:
             with contextlib.suppress(OSError):  # a full disk costs the name, not the runs
-                if owner_of(folder) is None:  # what another machine says may name another capture
+                if owner_of(folder) is None:
                     write_owner(folder, self._spec.owner)
                 self._has_owner = True
 
@@ -312,6 +317,13 @@ class Supervisor:
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._told_to_stop = True
+
+
+def _names_in(folder: str | None) -> frozenset[str]:
+    try:
+        return frozenset(path.name for path in Path(folder).iterdir()) if folder else frozenset()
+    except OSError:
+        return frozenset()
 
 
 def main(directory: Path) -> None:

@@ -29,7 +29,6 @@ from profiler_core.store.records import abridged, full_record, read_record
 Origin = Literal["sample", "capture", "upload", "path", "history"]
 
 _PREFIX: Mapping[str, Origin] = {"sample": "sample", "run": "capture", "upload": "upload"}
-_CAPTURED_HERE = ("run", "sample")
 _LONGEST_NAME_BYTES = 255  # of one folder's name; what is longer, no file system has
 
 
@@ -138,7 +137,7 @@ def entry(key: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
         return _of_history(key, parts)
     if prefix == "path":
         return at_path(server_path.resolve_run("/" + "/".join(parts), allowed))
-    if root is not None and 1 <= len(parts) <= 2 and all(_is_folder_name(part) for part in parts):
+    if root is not None and 1 <= len(parts) <= 2 and all(is_folder_name(part) for part in parts):
         path = root.joinpath(*parts)
         if _is_run(path, root):
             return _entry(key, path, _PREFIX[prefix])
@@ -196,18 +195,6 @@ def own_key(key: str) -> str:
         if path.is_relative_to(root.resolve()):
             return "/".join((prefix, *map(encode_part, path.relative_to(root.resolve()).parts)))
     return key
-
-
-def is_captured_here(key: str) -> bool:
-    """Whether a capture of this library made the run, or it is a sample.
-
-    Not: an upload, an import, an artifact of the history, or a path outside of the library.
-    """
-    prefix, *encoded = own_key(key).split("/")
-    parts = [decode_part(part) for part in encoded]
-    if prefix not in _CAPTURED_HERE or not all(map(_is_folder_name, parts)):
-        return False
-    return not (roots()[prefix].joinpath(*parts) / names.IMPORTED).exists()
 
 
 def roots() -> dict[str, Path]:
@@ -286,7 +273,8 @@ def _entry(key: str, path: Path, origin: Origin) -> Entry:
     return Entry(key=key, path=path, run=record, origin=origin, problem=problem)
 
 
-def _is_folder_name(text: str) -> bool:
+def is_folder_name(text: str) -> bool:
+    """Can a folder of runs be called so, and not lie elsewhere?"""
     fits = 0 < len(text.encode("utf-8", "replace")) <= _LONGEST_NAME_BYTES
     return fits and not text.startswith((".", "_")) and not set(text) & {"/", "\\", "\0"}
 

@@ -1,5 +1,6 @@
 """What another machine sends is its word alone: it changes, starts and loses nothing here."""
 
+import errno
 import io
 import json
 import os
@@ -20,21 +21,24 @@ from profiler_core.capture.elsewhere.host import Address
 from profiler_core.capture.elsewhere.plan import Plan, plan_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.cli.server_traces import folder_at, put_together
-from profiler_core.errors import BadInput
+from profiler_core.errors import BadInput, CaptureFailed
 from profiler_core.experiments.request import new_experiment
 from profiler_core.home import runs_directory
+from profiler_core.jobs import directory as files
 from profiler_core.jobs import runner_side
 from profiler_core.jobs.room import KEEP_FREE_BYTES
+from profiler_core.jobs.supervisor import Supervisor
+from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.ranks.remote import download
 from profiler_core.run_directory import IMPORTED
 from profiler_core.settings import Host
+from profiler_core.store.captured_here import is_captured_here
 from profiler_core.store.experiments import (
     experiments,
     folder_of,
     read_experiment,
     write_experiment,
 )
-from profiler_core.store.library import is_captured_here
 
 RUN = {"schema_version": 1, "name": "x eager", "status": "finished", "spec": {}}
 
@@ -87,12 +91,30 @@ def test_a_run_that_came_is_started_by_no_click(
     record = json.dumps({**RUN, "spec": {"workload": "/tmp/evil.py:f"}}).encode()
     experiment = b'{"words": ["/tmp/evil.py:f"]}'
     machine(monkeypatch, tmp_path, plan, {
-        "cap/eager/run.json": record, "_20260101-000000-try-x-abcd/experiment.json": experiment,
+        "cap/eager/run.json": record, "cap/capture.json": b"{}", "alone/run.json": record,
+        "alone/capture.json": b"{}", "_20260101-000000-try-x-abcd/experiment.json": experiment,
     })  # fmt: skip
-    assert brought(plan) == (plan.out / "cap",)
+    assert brought(plan) == (plan.out / "alone", plan.out / "cap")
     assert (plan.out / "cap" / "eager" / IMPORTED).exists()
     assert not is_captured_here("run/cap/eager")
-    assert [path.name for path in plan.out.iterdir()] == ["cap"]
+    assert not is_captured_here("run/alone")
+    assert sorted(path.name for path in plan.out.iterdir()) == ["alone", "cap"]
+
+
+def test_a_disk_that_takes_no_mark_costs_no_run_and_starts_none(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(monkeypatch, tmp_path, plan, {
+        "cap/eager/run.json": json.dumps(RUN).encode(), "cap/capture.json": b"{}",
+    })  # fmt: skip
+    monkeypatch.setattr(Path, "touch", _full_disk)
+    (folder,) = brought(plan)
+    assert (folder / "eager" / "run.json").exists()
+    assert not is_captured_here("run/cap/eager")
+
+
+def _full_disk(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_what_came_is_not_lost_where_temporary_files_lie_on_another_disk(
@@ -129,15 +151,35 @@ def test_what_has_no_room_here_stays_there(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = machine(monkeypatch, tmp_path, plan, {"cap/eager/run.json": json.dumps(RUN).encode()})
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Full)
+    free = iter([2 * KEEP_FREE_BYTES])  # at the beginning
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=next(free, 0)))
     folders = brought(plan)
     assert told.read_bytes() == b"keep\n"
     (record,) = [json.loads(path.read_bytes()) for path in folders[0].glob("eager/run.json")]
     assert record["status"] == "failed" and "/there/x" in record["error"]
 
 
-class _Full:
-    free = 0
+def test_nothing_begins_that_could_not_come_home(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pod takes what it measured along."""
+    started: list[object] = []
+    monkeypatch.setattr(near, "running_pod", lambda *words: started.append(words))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=KEEP_FREE_BYTES))
+    host = Host(kubernetes=True, image="torch")
+    pod = plan_of(CaptureSpec("customcnn"), host, runs_directory(), is_code_there=True)
+    with pytest.raises(CaptureFailed, match="has to come there"):
+        brought(pod)
+    assert started == []
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b"\xff", b'{"problem": "' + b"x" * 100_000])
+def test_a_failure_that_cannot_be_read_is_a_sentence(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes
+) -> None:
+    machine(monkeypatch, tmp_path, plan, {"failure.json": text})
+    with pytest.raises(CaptureFailed, match="What came back cannot be read"):
+        brought(plan)
 
 
 @pytest.mark.parametrize(("line", "is_left"), [(b"taken\n", False), (b"keep\n", True), (b"", True)])
@@ -282,3 +324,36 @@ def test_an_experiment_stands_for_no_other(home: Path) -> None:
     with pytest.raises(BadInput, match="of another experiment"):
         read_experiment(runs_directory(), other)
     assert list(experiments(runs_directory())) == []
+
+
+@pytest.mark.parametrize("owner", [None, "oidc:issuer#bob"])
+def test_a_line_of_progress_makes_nobody_the_owner_of_anothers_capture(
+    home: Path, owner: str | None
+) -> None:
+    """A job finds its capture by its first line of progress, which another machine writes."""
+    line = b'{"t": 1.0, "phase": "starting", "text": "x"}\n'
+    theirs = runs_directory() / "20260101-theirs"
+    theirs.mkdir(parents=True)
+    (theirs / files.PROGRESS).write_bytes(line)
+    if owner is not None:
+        write_owner(theirs, owner)
+    directory = home / "jobs" / "20261123-000000-abcdef"
+    directory.mkdir(parents=True)
+    words = (
+        f"import pathlib; p = pathlib.Path({str(directory / files.PROGRESS)!r}); "
+        f"p.write_bytes({line!r}); import time; time.sleep(0.5)"
+    )
+    spec = files.JobSpec(
+        job_id=directory.name, command=(sys.executable, "-c", words), title="x", device="cpu",
+        submitted_at=1.0, owner="oidc:issuer#eve", out=str(runs_directory()),
+    )  # fmt: skip
+    files.write(directory, spec)
+    files.write(directory, files.JobStatus(state="running"))
+    eves = Supervisor(directory)
+    eves._run_once()
+    assert eves._beat() is None and owner_of(theirs) == owner
+    own = runs_directory() / "20260102-own"
+    own.mkdir()
+    (own / files.PROGRESS).write_bytes(line)
+    eves._write_owner()
+    assert owner_of(own) == "oidc:issuer#eve"

@@ -11,11 +11,12 @@ from profiler_core.door import experimenting
 from profiler_core.door.asker import Refused
 from profiler_core.experiments.request import new_experiment
 from profiler_core.model.run import RunRecord
-from profiler_core.run_directory import IMPORTED
+from profiler_core.run_directory import CAPTURE_JSON, IMPORTED
 from profiler_core.store import history
 from profiler_core.store.backup.selection import Choice, units
+from profiler_core.store.captured_here import is_captured_here
 from profiler_core.store.experiments import write_experiment
-from profiler_core.store.library import is_captured_here
+from profiler_core.store.library import key_of_path
 from profiler_core.ui.experiments.start import spec_to_try, start_to_try
 from profiler_core.ui.sign_in.asker import asker
 from tests.attack.conftest import RUNNER, TEAM, Server
@@ -24,9 +25,19 @@ from tests.store.history.samples import redated_copy
 LIST = "allow_capture = true\ninterpreters = []\n"
 
 
-def hostile(tmp_path: Path, workload: str) -> RunRecord:
+def hostile(tmp_path: Path, workload: str, variant: str = "default") -> RunRecord:
     spec = {"workload": workload, "directory": str(tmp_path), "python": "/bin/sh", "batch_size": 3}
-    return RunRecord(run_id="x", name="x", workload=workload, variant="default", spec=spec)
+    return RunRecord(run_id="x", name="x", workload=workload, variant=variant, spec=spec)
+
+
+def captured(record: RunRecord, capture_id: str, variants: list[str]) -> Path:
+    """A capture's folder as the launcher makes it, of what this record was asked for."""
+    folder = home_of.runs_directory() / capture_id
+    for variant in variants:
+        (folder / variant).mkdir(parents=True, exist_ok=True)
+    asked = {"capture_id": capture_id, **record.spec, "variants": variants}
+    (folder / CAPTURE_JSON).write_bytes(msgspec.json.encode(asked))
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -42,24 +53,70 @@ def test_an_uploaded_run_does_not_choose_the_code_that_is_tried(
     assert spec is not None
     assert (spec.workload, spec.batch_size) == ("customcnn", 3)
     assert (spec.python, spec.directory) == (None, None)
-    own = spec_to_try(hostile(tmp_path, f"{code}:build"), ["run/c1/eager", "run/c1/default"])
+    own_keys = ["run/c1/eager", "run/c1/default"]
+    captured(hostile(tmp_path, f"{code}:build"), "c1", ["eager", "default"])
+    own = spec_to_try(hostile(tmp_path, f"{code}:build"), own_keys)
     assert own is not None and own.directory == str(tmp_path)
+    assert spec_to_try(hostile(tmp_path, f"{code}:build"), [*own_keys, key]) is None
+    assert spec_to_try(hostile(tmp_path, f"{code}:build"), []) is None
 
 
 def test_an_imported_run_does_not_choose_the_code_that_is_tried(home: Path, tmp_path: Path) -> None:
     """It lies among the captures; that it came from elsewhere is kept, in a backup too."""
     elsewhere = redated_copy(tmp_path / "elsewhere", "c9")
     (imported,) = history.receive(elsewhere)[0]
-    (home_of.runs_directory() / "c9" / "eager").mkdir()
+    changed = "default+cpp.cxx=true"
+    captured(hostile(tmp_path, "customcnn"), "c9", ["eager", changed])
     assert not is_captured_here(imported.key)
     assert is_captured_here("run/c9/eager")
     assert spec_to_try(hostile(tmp_path, f"{tmp_path}/model.py:build"), [imported.key]) is None
-    record = hostile(tmp_path, "customcnn")
-    record = msgspec.structs.replace(record, variant="default+cpp.cxx=true")
+    record = hostile(tmp_path, "customcnn", changed)
     assert start_to_try(record, [imported.key]) == "default"
-    assert start_to_try(record, ["run/c9/eager"]) == "default+cpp.cxx=true"
+    assert start_to_try(record, ["run/c9/eager"]) == changed
     kept = [path.name for unit in units(Choice()) for path in unit.files]
     assert IMPORTED in kept
+
+
+def test_an_import_of_a_home_that_is_older_than_the_marker_starts_nothing(
+    home: Path, tmp_path: Path
+) -> None:
+    """It lies there without the marker: alone, or among the runs of a capture of ours."""
+    record = hostile(tmp_path, f"{tmp_path}/model.py:build")
+    alone = redated_copy(home, "c1")
+    assert not is_captured_here("run/c1/default")
+    assert spec_to_try(record, ["run/c1/default"]) is None
+    ours = msgspec.structs.replace(record, spec={**record.spec, "workload": "/own/model.py:build"})
+    captured(ours, "c1", ["eager"])
+    assert is_captured_here("run/c1/eager")
+    assert spec_to_try(record, ["run/c1/eager", "run/c1/default"]) is None
+    assert spec_to_try(msgspec.structs.replace(ours, variant="eager"), ["run/c1/eager"]) is not None
+    assert start_to_try(msgspec.structs.replace(ours, variant="default"), ["run/c1/eager"]) == (
+        "default"
+    )
+    assert spec_to_try(ours, ["run/c1/eager"]) is None  # no variant of that capture
+    assert alone.is_dir()
+
+
+def test_what_lies_inside_of_a_run_was_captured_by_nobody(home: Path, tmp_path: Path) -> None:
+    """A path below the library leads deeper than a key of it does."""
+    record = hostile(tmp_path, f"{tmp_path}/model.py:build")
+    folder = captured(record, "c1", ["default"])
+    inside = folder / "default" / "torch_trace"
+    captured(record, "c1/default", [inside.name])
+    assert is_captured_here(key_of_path(folder / "default"))
+    assert not is_captured_here(key_of_path(inside))
+    assert spec_to_try(record, [key_of_path(inside)]) is None
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"[" * 100_000, b"\xff", b'{"variants": "default"}'])
+def test_a_capture_json_that_is_none_vouches_for_nothing(
+    home: Path, tmp_path: Path, text: bytes
+) -> None:
+    record = hostile(tmp_path, f"{tmp_path}/model.py:build")
+    folder = captured(record, "c1", ["default"])
+    assert spec_to_try(record, ["run/c1/default"]) is not None
+    (folder / CAPTURE_JSON).write_bytes(text)
+    assert spec_to_try(record, ["run/c1/default"]) is None
 
 
 def test_a_resumed_experiment_keeps_to_the_list_of_interpreters(

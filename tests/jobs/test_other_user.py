@@ -23,7 +23,7 @@ import pytest
 
 from profiler_core import owner_file
 from profiler_core.errors import BadInput
-from profiler_core.jobs import command, runner, supervisor
+from profiler_core.jobs import command, received, runner, supervisor
 from profiler_core.jobs import directory as files
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.resuming import resume_interrupted
@@ -292,7 +292,7 @@ def test_an_archive_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path)
     made = tmp_path / "a" / "made"
     made.parent.mkdir()
     with packed.open("rb") as pipe:
-        command._receive(pipe, tmp_path / "progress.jsonl", made)
+        received.receive(pipe, tmp_path / "progress.jsonl", made)
     assert (made / "cap" / "ok").read_text() == "x"
     assert not (tmp_path / "escaped").exists()
     assert (tmp_path / "progress.jsonl").read_text() == '{"t": 1}\n'
@@ -304,11 +304,11 @@ def test_nobody_makes_runs_in_anothers_name(tmp_path: Path) -> None:
         (made / name).mkdir(parents=True)
     owner_file.write_owner(made / "a", "oidc:issuer#eve")
     (made / "b" / owner_file.FILE).mkdir()
-    command.take_in(made, out, "oidc:issuer#ada")
+    received.take_in(made, out, "oidc:issuer#ada")
     assert {owner_file.owner_of(out / name) for name in ("a", "b", "c")} == {"oidc:issuer#ada"}
     (made / "d").mkdir(parents=True)
     owner_file.write_owner(made / "d", "oidc:issuer#eve")
-    command.take_in(made, out, None)
+    received.take_in(made, out, None)
     assert owner_file.owner_of(out / "d") is None
 
 
@@ -326,7 +326,7 @@ def test_what_follows_a_hostile_archive_is_read_so_that_its_sender_ends(
     sender = threading.Thread(target=_send, args=(writing, b"R\n" + content))
     sender.start()
     with os.fdopen(reading, "rb") as pipe:
-        command._receive(pipe, tmp_path / "progress.jsonl", tmp_path / "made")
+        received.receive(pipe, tmp_path / "progress.jsonl", tmp_path / "made")
         sender.join(10)
         assert not sender.is_alive()
 

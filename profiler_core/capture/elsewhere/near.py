@@ -29,13 +29,18 @@ from profiler_core.capture.provenance import code_version
 from profiler_core.capture.run_writer import write_json
 from profiler_core.errors import Cancelled, CaptureFailed, FusionscopeError
 from profiler_core.jobs import directory as job_files
-from profiler_core.jobs.command import GRACE_S, FarCommand, take_in
+from profiler_core.jobs.command import GRACE_S, FarCommand
+from profiler_core.jobs.received import take_in
+from profiler_core.jobs.room import KEEP_FREE_BYTES
+from profiler_core.units import format_bytes
 
 _LOOK_EVERY_S = 0.2
 _STAYS_EVERY_S = 10.0  # the other side takes a longer silence for a lost connection
 _SSH_FAILED = 255  # ssh's own exit status, whatever the command's
 _NOT_FOUND = (126, 127)  # a shell's, where there is no such program
 _LOG_TAIL_BYTES = 4_000
+_LONGEST_FAILURE = 64_000
+_LONGEST_PROGRESS = 50_000_000
 
 Listener = Callable[[ProgressLine], None]
 
@@ -66,6 +71,7 @@ def capture_there(
     was_there = plan.out.is_dir()
     plan.out.mkdir(parents=True, exist_ok=True)
     try:
+        _check_room(plan)
         # On the disk of the library: what came is moved there, and that disk must have room for it.
         with tempfile.TemporaryDirectory(prefix=".elsewhere-", dir=plan.out) as temporary:
             work = _Work(Path(temporary), progress_file, listener)
@@ -78,6 +84,21 @@ def capture_there(
         if not was_there:
             with contextlib.suppress(OSError):  # something lies in it
                 plan.out.rmdir()
+
+
+def _check_room(plan: Plan) -> None:
+    """Begin nothing whose runs could not come home: a pod is deleted with what it measured.
+
+    Raises:
+        CaptureFailed: there is no room.
+    """
+    free = shutil.disk_usage(plan.out).free
+    if not plan.is_shared and free <= KEEP_FREE_BYTES:
+        raise CaptureFailed(
+            f"The disk of {plan.out} has only {format_bytes(free)} left, and what "
+            f"{called(plan.host)} measures has to come there.",
+            remedy="Make room, or choose another folder.",
+        )
 
 
 class _Work:
@@ -309,8 +330,9 @@ class _Failure(msgspec.Struct):
 
 def _told(file: Path) -> FusionscopeError:
     try:
-        failure = msgspec.json.decode(file.read_bytes(), type=_Failure)
-    except msgspec.MsgspecError as error:
+        with file.open("rb") as opened:
+            failure = msgspec.json.decode(opened.read(_LONGEST_FAILURE), type=_Failure)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return CaptureFailed(f"What came back cannot be read: {error}.", remedy="Try it again.")
     kind = Cancelled if failure.is_cancelled else CaptureFailed
     return kind(failure.problem, remedy=failure.remedy)
@@ -318,10 +340,14 @@ def _told(file: Path) -> FusionscopeError:
 
 def _with_what_came_before(own: Path, all_lines: Path) -> None:
     """Let the capture's progress begin as that of its job: by that the job finds it."""
-    lines = own.read_bytes() if own.is_file() else b""
+    is_read = own.is_file() and own.stat().st_size <= _LONGEST_PROGRESS
+    lines = own.read_bytes() if is_read else b""
     before, first, _ = all_lines.read_bytes().partition(lines.partition(b"\n")[0] + b"\n")
     if lines and first and before:
-        own.write_bytes(before + lines)
+        aside = own.with_name(f".{own.name}")
+        with contextlib.suppress(OSError):  # a full disk costs the way to it, and not the runs
+            aside.write_bytes(before + lines)
+            aside.replace(own)
 
 
 def _with_version(folders: list[Path], version: dict[str, object]) -> None:
@@ -332,12 +358,20 @@ def _with_version(folders: list[Path], version: dict[str, object]) -> None:
             with contextlib.suppress(
                 ValueError, TypeError, AttributeError, LookupError, RecursionError, OSError
             ):
+                if file.stat().st_size > names.LARGEST_RUN_JSON_BYTES:
+                    continue
                 record = json.loads(file.read_text("utf-8"))
                 write_json(file, {**record, "environment": {**record["environment"], **version}})
 
 
 def _mark_as_brought(folders: list[Path]) -> None:
-    """That machine wrote their run.json: nothing that it names is run here by a click."""
+    """That machine wrote their run.json: nothing that it names is run here by a click.
+
+    The folder is marked, which may be a run itself, and each run, which the trash moves alone.
+    """
     for folder in folders:
-        for run in sorted(path for path in folder.iterdir() if path.is_dir()):
-            (run / names.IMPORTED).touch()
+        try:
+            for place in (folder, *(path for path in sorted(folder.iterdir()) if path.is_dir())):
+                (place / names.IMPORTED).touch()
+        except OSError:  # a full disk costs what was asked for, and not the runs
+            (folder / names.CAPTURE_JSON).unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.experiments.predicted import levers_for
 from profiler_core.experiments.request import DEFAULT_BUDGET, spec_of_run, start_of_run
 from profiler_core.model.run import RunRecord
-from profiler_core.store.library import is_captured_here
+from profiler_core.store.captured_here import is_of_own_code
 from profiler_core.ui.links import go_to
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import problem_card
@@ -34,7 +34,7 @@ def spec_to_try(record: RunRecord, source: Collection[str]) -> CaptureSpec | Non
     interpreter and its folder: of such a run a built-in workload alone is taken.
     """
     spec = spec_of_run(record)
-    if spec is None or all(map(is_captured_here, source)):
+    if spec is None or is_of_own_code(record, source):
         return spec
     if spec.workload not in BUILT_IN_WORKLOADS:
         return None
@@ -46,7 +46,7 @@ def start_to_try(record: RunRecord, source: Collection[str]) -> str:
 
     The words of a variant may be any option of Inductor's, and some of these name programs.
     """
-    return start_of_run(record) if all(map(is_captured_here, source)) else "default"
+    return start_of_run(record) if is_of_own_code(record, source) else "default"
 
 
 def try_button(

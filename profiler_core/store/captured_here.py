@@ -1,0 +1,76 @@
+"""Whether a run was captured here: only then may a click run the code that its run.json names.
+
+What another machine sends, an upload holds or an import copies is anybody's word. Of a run of ours
+three things hold: the marker of imports stands nowhere above it, `capture.json` lies beside it,
+which the launcher writes and no import brings, and that asks for the run's very spec and variant.
+The last two keep homes that are older than the marker, in which imports lie without it.
+"""
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from profiler_core import run_directory as names
+from profiler_core.model.run import RunRecord
+from profiler_core.store.key_parts import decode_part
+from profiler_core.store.library import is_folder_name, own_key, roots
+
+_CAPTURED_HERE = ("run", "sample")
+_LARGEST_BYTES = 1 << 20  # of a capture.json
+_FOUND_OUT = ("training",)  # by the capture: some workloads train though nobody asked
+
+
+def is_captured_here(key: str) -> bool:
+    """Whether a capture of this library made the run, or it is a sample.
+
+    Not: an upload, an import, what came from another machine, an artifact of the history, or a path
+    outside of the library.
+    """
+    return _capture_of(key) is not None
+
+
+def is_of_own_code(record: RunRecord, keys: Collection[str]) -> bool:
+    """Whether captures of this library made all of these runs, one of them of what a record names.
+
+    Args:
+        record: of one of them; its spec and variant are those that the capture was asked for.
+        keys: of the runs that are looked at.
+    """
+    captures = [_capture_of(key) for key in keys]
+    if not captures or None in captures:
+        return False
+    return any(_asks_for(capture, record) for capture in captures if capture is not None)
+
+
+def _asks_for(capture: Mapping[str, Any], record: RunRecord) -> bool:
+    variants = capture.get("variants")
+    if not isinstance(variants, list) or record.variant not in variants:
+        return False
+    both = capture.keys() & record.spec.keys() - set(_FOUND_OUT)
+    return "workload" in both and all(capture[name] == record.spec[name] for name in both)
+
+
+def _capture_of(key: str) -> dict[str, Any] | None:
+    """What the run's capture was asked for; None: no capture of this library made the run."""
+    prefix, *encoded = own_key(key).split("/")
+    parts = [decode_part(part) for part in encoded]
+    if prefix not in _CAPTURED_HERE or not 1 <= len(parts) <= 2:  # deeper lies what a run holds
+        return None
+    if not all(map(is_folder_name, parts)):
+        return None
+    capture, run = roots()[prefix] / parts[0], roots()[prefix].joinpath(*parts)
+    if any(os.path.lexists(folder / names.IMPORTED) for folder in (capture, run)):
+        return None
+    return _asked_for(capture / names.CAPTURE_JSON)
+
+
+def _asked_for(file: Path) -> dict[str, Any] | None:
+    try:
+        if file.is_symlink() or file.stat().st_size > _LARGEST_BYTES:
+            return None
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
