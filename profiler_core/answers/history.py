@@ -145,6 +145,16 @@ class RuleTotalAnswer(Answer, frozen=True, kw_only=True):
     n_bytes: Annotated[int, means("of the files on this machine", "bytes")]
 
 
+class LeavingExperiment(Answer, frozen=True):
+    """An experiment that may go into the trash, or went there."""
+
+    experiment_id: str
+    title: str
+    created_at: Annotated[str, means("ISO 8601, UTC")]
+    reason: str
+    n_bytes: Annotated[int, means("of its own files, beside its captures", "bytes")]
+
+
 class RetentionAnswer(Answer, frozen=True):
     """`runs retention`."""
 
@@ -158,6 +168,7 @@ class RetentionAnswer(Answer, frozen=True):
         int, means("captures and uploads that stay: a run is tagged, a baseline or reviewed")
     ]
     n_deleted: int
+    experiments: Annotated[tuple[LeavingExperiment, ...], means("that may go or went: {keys}")] = ()
 
 
 class ReconcileAnswer(Answer, frozen=True):

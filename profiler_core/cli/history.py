@@ -12,6 +12,7 @@ from profiler_core.answers.history import (
     DeletionAnswer,
     ExportedRunAnswer,
     ImportAnswer,
+    LeavingExperiment,
     LeavingRun,
     ReconcileAnswer,
     RetentionAnswer,
@@ -281,6 +282,7 @@ def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:
     )
     reasons = [f"{removal.run.run_id}: {removal.reason}." for removal in plan.removals]
     listed = [runs_table(outdated), *reasons] if outdated else []
+    listed += [f"{old.experiment_id}: {old.reason}." for old in plan.experiments]
     answer = RetentionAnswer(
         RulesAnswer.of(rules),
         tuple(
@@ -291,6 +293,7 @@ def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:
         tuple(map(RuleTotalAnswer.of, totals)),
         plan.n_marked,
         n_deleted,
+        tuple(map(LeavingExperiment.of, plan.experiments)),
     )
     kinds = {"capture": "captures", "upload": "uploads"}
     listed += [

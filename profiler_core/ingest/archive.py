@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from profiler_core import run_directory
 from profiler_core.errors import BadInput, NotARun
+from profiler_core.guarded_open import open_guarded
 from profiler_core.ingest.formats import trace_endings
 from profiler_core.ingest.limits import Limits
 
@@ -80,7 +81,7 @@ def unpack(file: Path, folder: Path, limits: Limits) -> None:
         OSError: the disk is full.
     """
     n_bytes_left = limits.max_archive_bytes
-    with opened(file, file.name, limits) as archive:
+    with open_guarded(file) as packed, opened(packed, file.name, limits) as archive:
         for member in members(archive):
             target = folder / PurePosixPath(member.filename)
             target.parent.mkdir(parents=True, exist_ok=True)

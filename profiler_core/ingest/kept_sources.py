@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from profiler_core.guarded_open import open_guarded
 from profiler_core.ingest.windows_paths import with_slashes
 
 _MOST_BYTES = 16 << 20
@@ -17,7 +18,8 @@ def read_kept_sources(path: Path) -> dict[str, dict[int, str]]:
     if path.stat().st_size > _MOST_BYTES:
         return {}
     try:
-        files = json.loads(path.read_bytes()).get("files", {})
+        with open_guarded(path) as opened:
+            files = json.loads(opened.read(_MOST_BYTES)).get("files", {})
     except (ValueError, AttributeError, RecursionError):
         return {}
     sources: dict[str, dict[int, str]] = {}

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from profiler_core.errors import BadInput, NotARun
+from profiler_core.guarded_open import open_guarded
 from profiler_core.ingest import formats
 from profiler_core.ingest.file_kind import FileKind, RankHeader, Role, TraceFormat
 from profiler_core.ingest.limits import configured
@@ -23,7 +24,7 @@ def kind_of(path: Path) -> FileKind | None:
         BadInput: it cannot be unpacked.
         OSError: it cannot be read.
     """
-    with path.open("rb") as file:
+    with open_guarded(path) as file:
         archive = formats.archive_with_head(file.read(8))
     return archive or formats.kind_with_head(unpacked_head(path))
 
@@ -34,7 +35,7 @@ def is_archive(path: Path) -> bool:
     Raises:
         OSError: it cannot be read.
     """
-    with path.open("rb") as file:
+    with open_guarded(path) as file:
         return formats.archive_with_head(file.read(8)) is not None
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, NotARun
+from profiler_core.guarded_open import open_guarded
 from profiler_core.home import cache_directory
 from profiler_core.ingest import archive
 from profiler_core.ingest.alive import with_current_status
@@ -197,7 +198,7 @@ def _described(files: Sequence[Path]) -> str:
         n_empty = sum(map(is_empty, files))
         empty = f" ({n_empty} of them empty)" if n_empty else ""
         return f"none of its {len(files)} files is a trace or a log{empty}"
-    with files[0].open("rb") as file:
+    with open_guarded(files[0]) as file:
         return f"it starts with {quoted(file.read(16))}"
 
 
@@ -210,7 +211,9 @@ def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
             remedy="Restore it, or delete it.",
         )
     try:
-        record = msgspec.json.decode(file.read_bytes(), type=RunRecord)
+        with open_guarded(file) as opened:
+            content = opened.read(names.LARGEST_RUN_JSON_BYTES)
+        record = msgspec.json.decode(content, type=RunRecord)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotARun(
             f"{file} is no record of a run: {error}.", remedy="Restore it, or delete it."

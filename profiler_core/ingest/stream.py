@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from profiler_core.errors import BadInput
+from profiler_core.guarded_open import open_guarded
 from profiler_core.ingest import archive
 from profiler_core.ingest.limits import Limits, Meter
 from profiler_core.ingest.sniff import Packing, packing_of
@@ -61,7 +62,7 @@ class Stream:
                 is unusable.
         """
         self.bytes_total = self.path.stat().st_size
-        with self.path.open("rb") as file:
+        with open_guarded(self.path) as file:
             for block in self._unpacked(file):
                 self.n_unpacked += len(block)
                 self._check_limits()

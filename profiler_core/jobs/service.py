@@ -15,6 +15,7 @@ import msgspec
 
 from profiler_core import home
 from profiler_core.errors import BadInput
+from profiler_core.guarded_open import open_guarded
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.capture_progress import CaptureProgress, read_progress
 from profiler_core.jobs.capture_result import first_line, result_of
@@ -247,11 +248,11 @@ def log_path(job_id: str) -> Path:
 def tail_of(path: Path, n_lines: int) -> str:
     """The last lines of what a process printed, without terminal codes; "" without a file."""
     try:
-        with path.open("rb") as file:
+        with open_guarded(path) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL_BYTES))
             text = file.read().decode("utf-8", "replace")
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # a link that leads elsewhere is no log
         return ""
     # A progress bar rewrites its line with carriage returns: what a terminal shows is the last.
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]

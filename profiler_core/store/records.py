@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from profiler_core import run_directory as names
+from profiler_core.guarded_open import open_guarded
 from profiler_core.ingest.alive import with_current_status
 from profiler_core.model.run import RunRecord
 
@@ -59,7 +60,9 @@ def _decode(file: Path, mtime_ns: int, size: int) -> tuple[RunRecord | None, str
     if size > names.LARGEST_RUN_JSON_BYTES:
         return None, f"{names.RUN_JSON} is {size:,} bytes long, too large to be one."
     try:
-        return msgspec.json.decode(file.read_bytes(), type=RunRecord), None
+        with open_guarded(file) as opened:
+            content = opened.read(names.LARGEST_RUN_JSON_BYTES)
+        return msgspec.json.decode(content, type=RunRecord), None
     except OSError as error:
         return None, f"{names.RUN_JSON} cannot be read: {error.strerror}."
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError) as error:

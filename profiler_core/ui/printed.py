@@ -1,11 +1,13 @@
 """What a process printed: its last lines, and the whole as a file."""
 
+import os
 from html import escape
 from pathlib import Path
 
 import streamlit as st
 
 from profiler_core import run_directory as names
+from profiler_core.guarded_open import open_guarded
 from profiler_core.jobs import service as jobs
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.download import download_button
@@ -56,6 +58,6 @@ def show_what_failed_printed(choice: Choice) -> None:
 
 
 def _end_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _LARGEST))
+    with open_guarded(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _LARGEST))
         return file.read()

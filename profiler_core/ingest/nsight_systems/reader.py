@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from profiler_core.errors import BadInput, NotATrace
+from profiler_core.guarded_open import is_shared, open_guarded
 from profiler_core.ingest import limits as limits_of
 from profiler_core.ingest.file_kind import Progress
 from profiler_core.ingest.kineto.tables import Dealer, Rows
@@ -111,9 +112,9 @@ def _unpacked(
     path: Path, limits: Limits, scratch: Path | None, name: str
 ) -> Iterator[tuple[Path, str | None]]:
     """(the file without packing, what is wrong with the packing)."""
-    with path.open("rb") as file:
+    with open_guarded(path) as file:
         packing = packing_of(file.read(8))
-    if packing is Packing.NONE:
+    if packing is Packing.NONE and not is_shared(path):  # SQLite opens paths alone
         if path.stat().st_size > limits.max_uncompressed_bytes:
             raise BadInput(
                 f"{name} has more than the allowed {limits.max_uncompressed_bytes} bytes.",

@@ -18,6 +18,7 @@ from profiler_core.store.experiments import experiments
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.history.database import where
+from profiler_core.store.history.old_experiments import forget_old_caches
 from profiler_core.store.history.predictions import keep_predictions
 from profiler_core.store.history.query import known_artifacts, known_runs
 from profiler_core.store.history.recording import (
@@ -115,6 +116,7 @@ def _sweep() -> None:
     """What a process that died left: deletions half way, copies from long ago."""
     settle()
     empty_old()
+    forget_old_caches()
     for root in places.roots().values():
         for folder in (
             (*root.glob(f"{DELETED}*"), *root.glob(f"*/{DELETED}*")) if root.is_dir() else ()

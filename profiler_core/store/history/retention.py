@@ -19,9 +19,10 @@ from profiler_core.store.history.clock import Clock, noted_set_back
 from profiler_core.store.history.database import reading
 from profiler_core.store.history.files import has_files
 from profiler_core.store.history.marks import marked_captures
+from profiler_core.store.history.old_experiments import OldExperiment, old_experiments
 from profiler_core.store.history.query import n_runs, runs
 from profiler_core.store.history.tables import audit
-from profiler_core.store.history.trash import delete_files_of
+from profiler_core.store.history.trash import delete_at, delete_files_of
 from profiler_core.store.history.trash_files import size_at
 
 
@@ -50,6 +51,7 @@ class Plan:
     removals: tuple[Removal, ...]  # oldest first
     notes: tuple[str, ...]
     n_marked: int = 0  # captures that stay because a run is tagged, a baseline or reviewed
+    experiments: tuple[OldExperiment, ...] = ()  # that may go; oldest first
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def planned(rules: Rules, *, at: datetime | None = None) -> Plan:
     n_set_back = sum(not is_trusted(members) for members in (*captures, *uploads))
     notes = clock.notes(n_undated=len(captures) - len(dated), n_set_back=n_set_back)
     n_marked = sum(members[0].capture_id in marked for members, _, _ in with_files)
-    return Plan(tuple(removals), notes, n_marked)
+    return Plan(tuple(removals), notes, n_marked, old_experiments(rules.keep_days, clock))
 
 
 def totals(plan: Plan) -> tuple[RuleTotal, ...]:
@@ -154,8 +156,14 @@ def delete_files(
 
 
 def apply(plan: Plan, *, person: str | None = None) -> int:
-    """Do what was planned, but for what was marked since; how many runs lost their files."""
+    """Do what was planned, but for what was marked since; how many runs lost their files.
+
+    Experiments go with their own files, and can be put back as runs can.
+    """
     reasons = {removal.run.run_id: removal.reason for removal in plan.removals}
+    for old in plan.experiments:
+        title = f"Experiment on {old.title}"
+        delete_at([], old.key, title, person=person, reason=old.reason)
     return delete_files([removal.run for removal in plan.removals], reasons=reasons, person=person)
 
 

@@ -51,7 +51,9 @@ def delete_run(run_id: str, *, person: str | None = None) -> str:
     return _delete(RUNS, [recorded.key], [run_id], title=run_id, person=person)
 
 
-def delete_at(keys: Sequence[str], folder: str, title: str, *, person: str | None = None) -> str:
+def delete_at(
+    keys: Sequence[str], folder: str, title: str, *, person: str | None = None, reason: str = ""
+) -> str:
     """Delete a folder of the library with the runs that the history knows in it.
 
     Args:
@@ -59,6 +61,7 @@ def delete_at(keys: Sequence[str], folder: str, title: str, *, person: str | Non
         folder: its own key.
         title: what it is called.
         person: who does it; by default the user of the system.
+        reason: the rule of retention that does it; empty: a person.
 
     Raises:
         BadInput: one of the runs is a baseline or part of a review, or the disk refuses; nothing
@@ -67,7 +70,7 @@ def delete_at(keys: Sequence[str], folder: str, title: str, *, person: str | Non
     query = select(table.c.run_id).where(table.c.key.in_(keys), NOT_DELETED)
     with reading() as connection:
         run_ids = list(connection.scalars(query))
-    return _delete(RUNS, [folder], run_ids, title=title, person=person)
+    return _delete(RUNS, [folder], run_ids, title=title, reason=reason, person=person)
 
 
 def delete_files_of(
@@ -176,7 +179,7 @@ def _delete(
             raise _MarkedError("It is marked.", remedy="Take the mark off first.")
         for run_id in recorded_ids:
             _refuse_if_needed(connection, run_id)
-        action = "delete" if kind == RUNS else "retention"
+        action = "delete" if kind == RUNS and not reason else "retention"
         detail = {"deletion": deletion_id, "title": title, "reason": reason}
         entries = [
             note(connection, actor, action, subject, **detail) for subject in recorded_ids or keys

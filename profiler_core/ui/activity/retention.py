@@ -60,6 +60,17 @@ def _show(plan: Plan) -> None:
         f"put back for {days_in_trash()}.",
     ]
     st.html("".join(f"<p class=fs-note>{sentence}</p>" for sentence in sentences))
+    if plan.experiments:
+        st.dataframe(
+            {
+                "Experiment": [old.title for old in plan.experiments],
+                "Made": [minute(old.created_at) for old in plan.experiments],
+                "Why": [old.reason for old in plan.experiments],
+                "Files": [format_bytes(old.n_bytes) for old in plan.experiments],
+            },
+            hide_index=True,
+            height="content",
+        )
     if not plan.removals:
         return
     removals = plan.removals[:_MOST]
