@@ -5,10 +5,16 @@ for as long as a page is open that shows the button. Here it takes the sign-in o
 look at that moment. Its routes for uploads into memory and for agents are used by no page, and
 closed: they answer anybody who has opened a websocket.
 
+Its address for signing out forgets the sign-in in that browser alone. Here the sign-in ends, too, as
+by the button: a copy of the cookie, and other tabs, have it no more.
+
 Its websocket takes a page of any port of this name, to each of which browsers send the cookie of
 the sign-in. Here it takes our own page alone, as the routes do.
 """
 
+import logging
+
+import anyio
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
@@ -19,10 +25,15 @@ from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.guard import problem
 from profiler_core.ui.routes.origin import REFUSED_SOCKET, foreign
 from profiler_core.ui.server import base_path
+from profiler_core.ui.sign_in.deeds import note_sign_out
+from profiler_core.ui.sign_in.ended import end
 from profiler_core.ui.sign_in.visitor import visitor_of
+
+_log = logging.getLogger(__name__)
 
 _FILES = "/media/"
 _CLOSED = ("/_stcore/upload_file/", "/_stcore/agent/")
+_SIGN_OUT = "/auth/logout"
 
 
 class StreamlitRoutes:
@@ -42,6 +53,9 @@ class StreamlitRoutes:
         if path.startswith(_CLOSED):
             nothing = problem(404, "There is nothing here.", "Use the pages of this server.")
             await nothing(scope, receive, send)
+        elif path == _SIGN_OUT:
+            await anyio.to_thread.run_sync(_end_sign_in, Request(scope))
+            await self._app(scope, receive, send)
         elif path.startswith(_FILES):
             await self._app(scope, receive, _Guarded(scope, receive, send))
         else:
@@ -64,6 +78,16 @@ class _Guarded:
                 await refused(self._scope, self._receive, self._send)
         if not self._is_refused:
             await self._send(message)
+
+
+def _end_sign_in(request: Request) -> None:
+    try:
+        who = visitor_of(request)
+        if who is not None and who.holder:
+            note_sign_out(who)
+            end(who.holder)
+    except (FusionscopeError, OSError) as error:  # this browser forgets it all the same
+        _log.error("A sign-out cannot be kept: %s", error)
 
 
 def _refusal(scope: Scope) -> Response | None:

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from streamlit import config
 
-from tests.attack.servers import Dashboard, dashboard
+from tests.attack.servers import COOKIE_SECRET, Dashboard, dashboard
 from tests.quick_python import variables
 
 TEAM = """
@@ -152,5 +152,6 @@ def api_server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> 
     home = tmp_path_factory.mktemp("api-home")
     (home / "settings.toml").write_text(TEAM)
     folder = tmp_path_factory.mktemp("api-server")
-    with dashboard(folder, home, **variables(quick_python)) as running:
+    secret = {"STREAMLIT_SERVER_COOKIE_SECRET": COOKIE_SECRET}
+    with dashboard(folder, home, **secret, **variables(quick_python)) as running:
         yield running

@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 START_TIMEOUT_S = 90.0
+COOKIE_SECRET = "of-servers-of-tests"  # where a test signs cookies itself
 STREAMLIT = ("-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true")
 
 
