@@ -1,6 +1,7 @@
 """`capture … --host`, `--slurm`, `--kubernetes`: the same capture on another machine."""
 
 import argparse
+import contextlib
 import json
 import shlex
 import sys
@@ -23,6 +24,7 @@ from profiler_core.cli.capture_progress import Printer
 from profiler_core.cli.capture_sweep import show_swept
 from profiler_core.settings import Host
 
+_DAMAGE = (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
 # The option of the command line, by the field of `Host`.
 _GIVEN = {
     "slurm": "slurm", "slurm_options": "slurm_option", "kubernetes": "kubernetes",
@@ -100,8 +102,7 @@ def capture_elsewhere(spec: CaptureSpec, host: Host | None, arguments: argparse.
     captures = [_finished(folder, spec, time.monotonic() - started) for folder in folders]
     if spec.sweep is not None:
         return show_swept(_swept(spec, out, captures), as_json=arguments.json)
-    (finished,) = captures
-    return show_captured(finished, as_json=arguments.json)
+    return show_captured(captures[0], as_json=arguments.json)
 
 
 def _finished(folder: Path, spec: CaptureSpec, seconds: float) -> FinishedCapture:
@@ -109,12 +110,13 @@ def _finished(folder: Path, spec: CaptureSpec, seconds: float) -> FinishedCaptur
     labels = [variant.label for variant in spec.variants]
     runs = []
     for file in folder.glob(f"*/{names.RUN_JSON}"):
-        record = json.loads(file.read_text("utf-8"))
-        title = str(record["name"]).removeprefix(f"{spec.title} ")
-        run = FinishedRun(title, file.parent, record["status"], record["error"], record)
-        is_own = not record["spec"].get("is_against", False)
-        place_in_spec = labels.index(record["variant"]) if record["variant"] in labels else 0
-        runs.append(((is_own, place_in_spec), run))
+        with contextlib.suppress(*_DAMAGE):  # it came, and its page says what is wrong with it
+            record = json.loads(file.read_text("utf-8"))
+            title = str(record["name"]).removeprefix(f"{spec.title} ")
+            run = FinishedRun(title, file.parent, record["status"], record["error"], record)
+            is_own = not record["spec"].get("is_against", False)
+            place_in_spec = labels.index(record["variant"]) if record["variant"] in labels else 0
+            runs.append(((is_own, place_in_spec), run))
     ordered = [run for _, run in sorted(runs, key=lambda entry: entry[0])]
     return FinishedCapture(folder.name, folder, tuple(ordered), seconds)
 

@@ -17,13 +17,17 @@ from profiler_core.capture.signals import cancel_flag
 from profiler_core.cli.main import run_verb
 from profiler_core.cli.server_traces import Folder, folder_at, is_capture, new_traces, put_together
 from profiler_core.errors import BadInput, Cancelled
+from profiler_core.home import uploads_directory
+from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.owner_file import write_owner
 from profiler_core.settings import settings
 from profiler_core.store import incoming, library
+from profiler_core.store.owners import room_left
 from profiler_core.store.uploads import Accepted, accept
 from profiler_core.units import format_bytes
 
 _LOOK_EVERY_S = 1.0
+_COPIES = 3  # of the traces: fetched, packed, and unpacked as an upload
 _STEADY_LOOKS = 2  # without a change; then a file is written whole
 Say = Callable[[str], None]
 
@@ -189,9 +193,10 @@ def profile(
     if is_cancelled():
         raise Cancelled("Cancelled; the profiler was stopped.", remedy="Start it again.")
     written = _written(folder, before, wish, is_cancelled)
-    captures = [name for name in folder.listing() if is_capture(name)]
+    captures = {name: about[0] for name, about in folder.listing().items() if is_capture(name)}
     size = format_bytes(int(sum(written.values())))
     say(f"Fetches {len(written)} traces ({size}) and {len(captures)} of graph captures")
+    _check_disk(sum(written.values()) + sum(captures.values()), wish)
     upload_id = upload_id or incoming.new_upload_id()
     with tempfile.TemporaryDirectory(prefix="fusionscope-server-") as temporary:
         fetched = Path(temporary) / "traces"
@@ -199,12 +204,46 @@ def profile(
         folder.fetch([*written, *captures], fetched)
         put_together(fetched, written)
         packed = shutil.make_archive(str(Path(temporary) / "server"), "zip", fetched)
+        _check_owners_room(Path(packed).stat().st_size, owner, wish)
         part = incoming.part_path(upload_id, 0)
         shutil.move(packed, part)
     if owner:
         write_owner(part.parent, owner)
     incoming.keep(part, f"{PurePosixPath(wish.server.url).name.replace(':', '-')}.zip")
     return accept(upload_id, (0,), lambda text, _done, _total: say(text), owner)
+
+
+def _check_disk(n_bytes: float, wish: Wish) -> None:
+    """Is there room for what is fetched, beside it for the archive, and for what it becomes?
+
+    Raises:
+        BadInput: there is not.
+    """
+    folder = uploads_directory()
+    folder.mkdir(parents=True, exist_ok=True)
+    places = (Path(tempfile.gettempdir()), folder)
+    free = min(shutil.disk_usage(place).free for place in places) - KEEP_FREE_BYTES
+    if n_bytes * _COPIES > free:
+        raise BadInput(
+            f"The server wrote {format_bytes(int(n_bytes))} below {wish.traces}, for which the "
+            "disk here has no room.",
+            remedy="Make room, or profile for less long.",
+        )
+
+
+def _check_owners_room(n_bytes: int, owner: str, wish: Wish) -> None:
+    """May this person's uploads take so much more?
+
+    Raises:
+        BadInput: they may not; the traces stay where the server wrote them.
+    """
+    left = room_left(owner) if owner else None
+    if left is not None and n_bytes > left:
+        raise BadInput(
+            f"The traces take {format_bytes(n_bytes)}, and your uploads may take "
+            f"{format_bytes(left)} more.",
+            remedy=f"Delete uploads and empty the trash; the traces lie below {wish.traces}.",
+        )
 
 
 def _written(

@@ -1,11 +1,12 @@
 """Where an inference server writes its traces, and which of them are new."""
 
+import errno
 import os
-import shutil
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from profiler_core import run_directory as names
 from profiler_core.capture.elsewhere.far_files import FarFolder, Listing
@@ -15,6 +16,7 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest.formats import trace_endings
 from profiler_core.ranks.remote import fetch_below, files_below, is_url
 
+_BLOCK_BYTES = 1 << 20
 _FRONT_END = ".async_llm"  # vLLM's API process, which has no device
 
 
@@ -61,7 +63,21 @@ class _OwnFolder:
                 os.fdopen(_opened(self.path, name), "rb") as source,
                 (target / name).open("wb") as copy,
             ):
-                shutil.copyfileobj(source, copy)
+                _copy(source, copy)
+
+
+def _copy(source: BinaryIO, target: BinaryIO) -> None:
+    """As many bytes as there are now: of what grows without end, or is no file, not more.
+
+    Raises:
+        OSError: it is no plain file.
+    """
+    status = os.fstat(source.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "It is no plain file any more")
+    n_left = status.st_size
+    while block := source.read(min(_BLOCK_BYTES, n_left)):
+        n_left -= target.write(block)
 
 
 def _opened(folder: Path, name: str) -> int:

@@ -142,7 +142,8 @@ class FarCommand:
                     pass
 
     def _hear(self, pipe: IO[bytes], progress: Path, made: Path) -> None:
-        from profiler_core.jobs.received import receive  # late: every supervisor imports this one
+        # Late: every supervisor imports this module.
+        from profiler_core.jobs.received import note_whole, receive
 
         received = receive(pipe, progress, made)
         self.lacks_room = received.lacks_room
@@ -150,7 +151,8 @@ class FarCommand:
         if self.lacks_room:
             with contextlib.suppress(OSError):  # the disk is full
                 os.write(self._log, _no_room(progress))
-        self._write(_TAKEN if received.is_all_here else _KEEP)
+        is_taken = received.is_all_here and note_whole(made)
+        self._write(_TAKEN if is_taken else _KEEP)
 
     def poll(self) -> int | None:
         """The exit status, minus the number of a signal; None while it runs or its runs come."""

@@ -70,6 +70,24 @@ class _Pieces:
         return data
 
 
+def is_whole(made: Path) -> bool:
+    """Did all of it come, so that the other side may have deleted it?"""
+    return _mark_of(made).exists()
+
+
+def note_whole(made: Path) -> bool:
+    """Say so, before the other side is told; False: the disk refuses, and it must not be."""
+    try:
+        _mark_of(made).touch()
+    except OSError:
+        return False
+    return True
+
+
+def _mark_of(made: Path) -> Path:
+    return made.with_name(f"{made.name}.whole")
+
+
 class Received(NamedTuple):
     """How it went.
 
@@ -98,6 +116,7 @@ def receive(pipe: IO[bytes], progress: Path, made: Path) -> Received:
     pieces = _Pieces(pipe)
     # A hostile archive ends here; what came before is kept.
     try:
+        _mark_of(made).unlink(missing_ok=True)
         shutil.rmtree(made, ignore_errors=True)  # half of it, from one that was killed
         made.mkdir()
         with (

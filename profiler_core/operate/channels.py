@@ -59,8 +59,10 @@ class Webhook:
 
     def send(self, message: Message) -> None:
         """As `Channel`."""
-        # Slack reads <!channel> and <http://…|words> in a text; a workload may be called so.
+        # Slack reads <!channel> and <http://…|words> in a text, Mattermost and Teams @all and
+        # [words](http://…); a workload may be called so. A space without width breaks these.
         text = message.text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        text = text.replace("@", "@\u200b").replace("](", "]\u200b(")
         body = json.dumps({"text": text, **message.facts}).encode()
         request = urllib.request.Request(self.url, body, method="POST")  # noqa: S310 - checked
         request.add_header("Content-Type", "application/json")

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from profiler_core.store import catalogue
 from profiler_core.ui.choice import Choice, query_of
-from profiler_core.ui.links import Query, page_link
+from profiler_core.ui.links import Query, page_link, plain_label
 
 _MOST_LINKS = 4
 
@@ -82,7 +82,8 @@ def no_ranks(choice: Choice, reasons: Iterable[str]) -> None:
     with _show(html, {"capture": "Start a capture"}, choice.query):
         for group in catalogue.jobs(_MOST_LINKS):
             keys = tuple(entry.key for entry in group.entries)
-            page_link("ranks", f"Look at {group.title} ({group.origin})", query_of(keys))
+            title = plain_label(group.title)
+            page_link("ranks", f"Look at {title} ({group.origin})", query_of(keys))
 
 
 def _show(html: str, links: Mapping[str, str], query: Query | None = None) -> DeltaGenerator:

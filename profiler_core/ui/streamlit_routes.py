@@ -5,8 +5,8 @@ for as long as a page is open that shows the button. Here it takes the sign-in o
 look at that moment. Its routes for uploads into memory and for agents are used by no page, and
 closed: they answer anybody who has opened a websocket.
 
-Its address for signing out forgets the sign-in in that browser alone. Here the sign-in ends, too, as
-by the button: a copy of the cookie, and other tabs, have it no more.
+Its address for signing out forgets the sign-in in that browser alone. Here the sign-in ends, too,
+as by the button: a copy of the cookie, and other tabs, have it no more.
 
 Its websocket takes a page of any port of this name, to each of which browsers send the cookie of
 the sign-in. Here it takes our own page alone, as the routes do.

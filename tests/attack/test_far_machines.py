@@ -25,13 +25,15 @@ from profiler_core.errors import BadInput, CaptureFailed
 from profiler_core.experiments.request import new_experiment
 from profiler_core.home import runs_directory
 from profiler_core.jobs import directory as files
-from profiler_core.jobs import runner_side
+from profiler_core.jobs import received, runner_side
+from profiler_core.jobs.brought import bring_left, held
 from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.jobs.supervisor import Supervisor
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.ranks.remote import download
 from profiler_core.run_directory import IMPORTED
 from profiler_core.settings import Host
+from profiler_core.store import history
 from profiler_core.store.captured_here import is_captured_here
 from profiler_core.store.experiments import (
     experiments,
@@ -39,6 +41,7 @@ from profiler_core.store.experiments import (
     read_experiment,
     write_experiment,
 )
+from profiler_core.store.history.reconciliation import reconcile
 
 RUN = {"schema_version": 1, "name": "x eager", "status": "finished", "spec": {}}
 
@@ -157,6 +160,61 @@ def test_what_has_no_room_here_stays_there(
     assert told.read_bytes() == b"keep\n"
     (record,) = [json.loads(path.read_bytes()) for path in folders[0].glob("eager/run.json")]
     assert record["status"] == "failed" and "/there/x" in record["error"]
+
+
+def killed_on_the_way(plan: Plan) -> None:
+    """The process that waits is killed once all came, before anything is moved."""
+    child = os.fork()
+    if not child:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(near, "_brought_home", lambda *_: os._exit(9))
+            brought(plan)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def test_what_came_and_was_not_moved_yet_is_moved_by_the_next(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = machine(monkeypatch, tmp_path, plan, {
+        "cap/eager/run.json": json.dumps({**RUN, "run_id": "x"}).encode(),
+        "cap/capture.json": b"{}", "_20260101-000000-try-x-abcd/experiment.json": b"{}",
+    })  # fmt: skip
+    killed_on_the_way(plan)
+    assert told.read_bytes() == b"taken\n"
+    assert list(plan.out.glob("cap")) == []
+    reconcile()
+    assert (plan.out / "cap" / "eager" / "run.json").exists()
+    assert not is_captured_here("run/cap/eager")
+    assert [path.name for path in plan.out.iterdir()] == ["cap"]
+    assert [run.run_id for run in history.runs()] == ["x"]
+
+
+def test_what_is_on_its_way_or_never_came_whole_is_left(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = {"cap/eager/run.json": json.dumps(RUN).encode()}
+    machine(monkeypatch, tmp_path, plan, members)
+    killed_on_the_way(plan)
+    (work,) = plan.out.glob(".elsewhere-*")
+    with held(work):
+        bring_left(plan.out)
+        assert (work / "made" / "cap").exists()
+    (work / "made.whole").unlink()
+    bring_left(plan.out)
+    assert (work / "made" / "cap").exists()  # the other machine still has it
+    os.utime(work, (0, 0))
+    bring_left(plan.out)
+    assert list(plan.out.iterdir()) == []
+
+
+def test_nothing_is_taken_that_would_not_be_found_again(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = machine(monkeypatch, tmp_path, plan, {"cap/eager/run.json": json.dumps(RUN).encode()})
+    monkeypatch.setattr(received, "note_whole", lambda _: False)
+    brought(plan)
+    assert told.read_bytes() == b"keep\n"
 
 
 def test_nothing_begins_that_could_not_come_home(
@@ -299,6 +357,32 @@ def test_a_folder_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
         folder.fetch(["day/a.json"], target)
     folder.fetch(["other/a.json"], target)
     assert (target / "other" / "a.json").read_text() == "{}"
+
+
+def test_a_trace_that_becomes_a_pipe_or_grows_without_end_is_copied_no_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traces, target = tmp_path / "traces", tmp_path / "fetched"
+    traces.mkdir()
+    target.mkdir()
+    (traces / "a.json").write_text("1234")
+    folder = folder_at(str(traces))
+    real = os.fstat
+
+    def grows(descriptor: int) -> os.stat_result:
+        status = real(descriptor)
+        with (traces / "a.json").open("a") as file:
+            file.write("5" * 3_000_000)
+        return status
+
+    monkeypatch.setattr(os, "fstat", grows)
+    folder.fetch(["a.json"], target)
+    monkeypatch.undo()
+    assert (target / "a.json").read_text() == "1234"
+    (traces / "a.json").unlink()
+    os.mkfifo(traces / "a.json")
+    with pytest.raises(OSError, match="no plain file"):
+        folder.fetch(["a.json"], target)
 
 
 def test_a_machine_that_sends_without_end_or_nothing_is_a_sentence(

@@ -43,9 +43,7 @@ _COOKIES: dict[str, str] = {}
 
 
 @pytest.fixture
-def signed_in(
-    api_server: Dashboard, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, str]]:
+def signed_in(api_server: Dashboard, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
     """A cookie, and what the server calls that sign-in."""
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(api_server.home))
     said = claims(VIEWER, iat=time.time_ns(), origin=f"http://localhost:{api_server.port}")

@@ -1,14 +1,19 @@
 """The server asks no address for somebody that its owner did not list."""
 
+import shutil
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from profiler_core.capture.elsewhere.profiler_route import ProfiledServer
+from profiler_core.cli import server_profile
 from profiler_core.door.asker import Asker, Refused
 from profiler_core.door.servers import start_server_profile
 from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
+from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.store import history, library
 from profiler_core.store.uploads import Accepted
 from profiler_core.ui.sign_in.asker import asker
@@ -93,3 +98,22 @@ def test_who_has_no_room_left_has_nothing_fetched(
     with pytest.raises(Refused, match="all the room"):
         start_server_profile(asker(), "chat", "", 1.0)
     assert (jobs.jobs(), history.entries()) == ((), ())
+
+
+def test_traces_that_a_persons_room_or_the_disk_does_not_hold_stay_where_they_are(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_profile, "_LOOK_EVERY_S", 0.05)
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    with running("vllm", traces) as chat:
+        wish = server_profile.Wish(ProfiledServer(chat.url), str(traces), 0.1, {})
+        monkeypatch.setattr(server_profile, "room_left", lambda _: 10)
+        with pytest.raises(BadInput, match="your uploads may take 10 B more"):
+            server_profile.profile(wish, print, lambda: False, owner="ada")
+        free = KEEP_FREE_BYTES + 1_000
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+        with pytest.raises(BadInput, match="the disk here has no room"):
+            server_profile.profile(wish, print, lambda: False, owner="ada")
+    assert len(list(traces.glob("dp0*"))) == 1
+    assert list(home.glob("uploads/*")) == []

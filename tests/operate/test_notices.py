@@ -22,7 +22,10 @@ from tests.operate.test_serve_checks import TEAM, Server
 from tests.store.history.samples import redated_copy
 
 SECRET = "/services/T0000/s3cret-path"
-HOSTILE = "<!channel> & <http://evil.example|resnet>\r\nBcc: evil@example.org"
+HOSTILE = (
+    "@all <!channel> & [a](http://evil.example) <http://evil.example|resnet>"
+    "\r\nBcc: evil@example.org"
+)
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -115,6 +118,7 @@ def test_a_regression_is_posted_once_with_its_numbers(home, webhook, regression)
     assert "+50 %" in body["text"] and "95 % interval" in body["text"]
     assert "torch: 2.10.0 → 2.11.0" in body["text"] and "Commit abcdef0123." in body["text"]
     assert "<" not in body["text"] and "&lt;!channel&gt; &amp; " in body["text"]
+    assert "@all" not in body["text"] and "](" not in body["text"]  # Mattermost, Teams
     assert body["url"].startswith("https://fs.example/?baseline=run%2Fc0")
     assert body["regression"]["run_id"] == "c1.default"
     assert body["regression"]["after_ns"] == pytest.approx(

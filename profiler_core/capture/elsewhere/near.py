@@ -29,6 +29,14 @@ from profiler_core.capture.provenance import code_version
 from profiler_core.capture.run_writer import write_json
 from profiler_core.errors import Cancelled, CaptureFailed, FusionscopeError
 from profiler_core.jobs import directory as job_files
+from profiler_core.jobs.brought import (
+    MADE,
+    PREFIX,
+    captures_in,
+    held,
+    mark,
+    with_what_came_before,
+)
 from profiler_core.jobs.command import GRACE_S, FarCommand
 from profiler_core.jobs.received import take_in
 from profiler_core.jobs.room import KEEP_FREE_BYTES
@@ -40,7 +48,6 @@ _SSH_FAILED = 255  # ssh's own exit status, whatever the command's
 _NOT_FOUND = (126, 127)  # a shell's, where there is no such program
 _LOG_TAIL_BYTES = 4_000
 _LONGEST_FAILURE = 64_000
-_LONGEST_PROGRESS = 50_000_000
 
 Listener = Callable[[ProgressLine], None]
 
@@ -73,7 +80,10 @@ def capture_there(
     try:
         _check_room(plan)
         # On the disk of the library: what came is moved there, and that disk must have room for it.
-        with tempfile.TemporaryDirectory(prefix=".elsewhere-", dir=plan.out) as temporary:
+        with (
+            tempfile.TemporaryDirectory(prefix=PREFIX, dir=plan.out) as temporary,
+            held(Path(temporary)),
+        ):
             work = _Work(Path(temporary), progress_file, listener)
             if plan.is_shared:
                 _on_slurm(plan, work, is_cancelled)
@@ -106,8 +116,8 @@ class _Work:
 
     def __init__(self, folder: Path, progress_file: Path | None, listener: Listener) -> None:
         self.folder = folder
-        self.progress = folder / "progress.jsonl"
-        self.made = folder / "made"
+        self.progress = folder / job_files.PROGRESS
+        self.made = folder / MADE
         self.log = folder / "log.txt"
         self._file = progress_file
         self.progress_file = progress_file
@@ -299,21 +309,18 @@ def _why_not_begun(plan: Plan, status: int, said: str) -> CaptureFailed:
 def _brought_home(plan: Plan, work: _Work) -> tuple[Path, ...]:
     """Move what was made into the library."""
     failure = work.made / FAILURE
-    # Only captures come from there: an experiment would be taken up by a click, with its words.
-    folders = sorted(
-        path for path in work.made.iterdir() if path.is_dir() and path.name[0] not in "._"
-    )
+    folders = captures_in(work.made)
     if failure.is_file() and not folders:
         error = _told(failure)
         if plan.is_shared:
             shutil.rmtree(plan.folder, ignore_errors=True)
         raise error
     if folders:
-        _with_what_came_before(folders[0] / PROGRESS, work.progress)
+        with_what_came_before(folders[0] / PROGRESS, work.progress)
     if plan.project is not None:
         _with_version(folders, code_version(file_of(plan.spec).parent))
     if not plan.is_shared:
-        _mark_as_brought(folders)
+        mark(folders)
     for other in set(work.made.iterdir()) - set(folders):
         shutil.rmtree(other, ignore_errors=True)
     take_in(work.made, plan.out, None)
@@ -338,18 +345,6 @@ def _told(file: Path) -> FusionscopeError:
     return kind(failure.problem, remedy=failure.remedy)
 
 
-def _with_what_came_before(own: Path, all_lines: Path) -> None:
-    """Let the capture's progress begin as that of its job: by that the job finds it."""
-    is_read = own.is_file() and own.stat().st_size <= _LONGEST_PROGRESS
-    lines = own.read_bytes() if is_read else b""
-    before, first, _ = all_lines.read_bytes().partition(lines.partition(b"\n")[0] + b"\n")
-    if lines and first and before:
-        aside = own.with_name(f".{own.name}")
-        with contextlib.suppress(OSError):  # a full disk costs the way to it, and not the runs
-            aside.write_bytes(before + lines)
-            aside.replace(own)
-
-
 def _with_version(folders: list[Path], version: dict[str, object]) -> None:
     """The copy that was sent is in no repository: say which version it is."""
     for folder in folders:
@@ -362,16 +357,3 @@ def _with_version(folders: list[Path], version: dict[str, object]) -> None:
                     continue
                 record = json.loads(file.read_text("utf-8"))
                 write_json(file, {**record, "environment": {**record["environment"], **version}})
-
-
-def _mark_as_brought(folders: list[Path]) -> None:
-    """That machine wrote their run.json: nothing that it names is run here by a click.
-
-    The folder is marked, which may be a run itself, and each run, which the trash moves alone.
-    """
-    for folder in folders:
-        try:
-            for place in (folder, *(path for path in sorted(folder.iterdir()) if path.is_dir())):
-                (place / names.IMPORTED).touch()
-        except OSError:  # a full disk costs what was asked for, and not the runs
-            (folder / names.CAPTURE_JSON).unlink(missing_ok=True)

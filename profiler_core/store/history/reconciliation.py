@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from profiler_core.errors import FusionscopeError
+from profiler_core.jobs.brought import bring_left
 from profiler_core.model.history import RecordedRun
 from profiler_core.store import catalogue
 from profiler_core.store.experiments import experiments
@@ -117,6 +118,7 @@ def _sweep() -> None:
     settle()
     empty_old()
     forget_old_caches()
+    bring_left(places.roots()["run"])
     for root in places.roots().values():
         for folder in (
             (*root.glob(f"{DELETED}*"), *root.glob(f"*/{DELETED}*")) if root.is_dir() else ()

@@ -60,17 +60,7 @@ def _show(plan: Plan) -> None:
         f"put back for {days_in_trash()}.",
     ]
     st.html("".join(f"<p class=fs-note>{sentence}</p>" for sentence in sentences))
-    if plan.experiments:
-        st.dataframe(
-            {
-                "Experiment": [old.title for old in plan.experiments],
-                "Made": [minute(old.created_at) for old in plan.experiments],
-                "Why": [old.reason for old in plan.experiments],
-                "Files": [format_bytes(old.n_bytes) for old in plan.experiments],
-            },
-            hide_index=True,
-            height="content",
-        )
+    _show_experiments(plan)
     if not plan.removals:
         return
     removals = plan.removals[:_MOST]
@@ -89,3 +79,18 @@ def _show(plan: Plan) -> None:
                 f"<p class=fs-note>The first {_MOST}. All of them: <span class=fs-mono>python -m "
                 "profiler_core runs retention --dry-run</span></p>"
             )
+
+
+def _show_experiments(plan: Plan) -> None:
+    if not plan.experiments:
+        return
+    st.dataframe(
+        {
+            "Experiment": [old.title for old in plan.experiments],
+            "Made": [minute(old.created_at) for old in plan.experiments],
+            "Why": [old.reason for old in plan.experiments],
+            "Files": [format_bytes(old.n_bytes) for old in plan.experiments],
+        },
+        hide_index=True,
+        height="content",
+    )

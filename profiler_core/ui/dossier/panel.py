@@ -14,7 +14,7 @@ from profiler_core.ui.choice import Choice, Keys, keys_in_url, open_choice
 from profiler_core.ui.dossier.address import item_in_url
 from profiler_core.ui.dossier.bridge import draw_bridge
 from profiler_core.ui.dossier.draw import draw_dossier
-from profiler_core.ui.links import page_link
+from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.style import colors
@@ -73,4 +73,8 @@ def _way_on(choice: Choice, made: Dossier) -> None:
         for event in made.on_timeline:
             trace = choice.comparison.runs[event.run].required_trace()
             place = link_to_event(trace, event.run, event.table, event.row)
-            page_link("timeline", f"On the timeline, {event.label}", {**choice.query, **place})
+            page_link(
+                "timeline",
+                f"On the timeline, {plain_label(event.label)}",
+                {**choice.query, **place},
+            )

@@ -24,6 +24,7 @@ from profiler_core.ui.charts import show_figure
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.jobs.stop import cancel_button
 from profiler_core.ui.jobs.told import show_problem
+from profiler_core.ui.links import plain_label
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.runs.trash import days_in_trash, offer_undo, report
@@ -168,4 +169,4 @@ def _resume(experiment_id: str) -> None:
     try:
         resume_experiment(asker(), experiment_id)
     except FusionscopeError as error:
-        st.toast(error.problem)
+        st.toast(plain_label(error.problem))

@@ -20,7 +20,7 @@ from profiler_core.ui.download import download_button
 from profiler_core.ui.file_from_command import made_file
 from profiler_core.ui.jobs.stop import cancel_button
 from profiler_core.ui.jobs.told import show_log, show_problem
-from profiler_core.ui.links import page_link
+from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.page import FirstLine, section
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import fragment
@@ -166,7 +166,7 @@ def _again(job_id: str) -> None:
     try:
         deeds.read_again(asker(), job_id)
     except FusionscopeError as error:
-        st.toast(error.problem)
+        st.toast(plain_label(error.problem))
 
 
 def _note(text: str) -> None:

@@ -5,6 +5,7 @@ import streamlit as st
 from profiler_core.door import deeds
 from profiler_core.errors import FusionscopeError
 from profiler_core.jobs.service import Job
+from profiler_core.ui.links import plain_label
 from profiler_core.ui.sign_in.asker import asker
 
 
@@ -26,4 +27,4 @@ def _cancel(job_id: str) -> None:
     try:
         deeds.cancel_job(asker(), job_id)
     except FusionscopeError as error:
-        st.toast(error.problem)
+        st.toast(plain_label(error.problem))

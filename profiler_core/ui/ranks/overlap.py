@@ -13,6 +13,7 @@ from profiler_core.analysis.rows.overlap import (
     overlap_table,
     slowed_table,
 )
+from profiler_core.ui.links import plain_label
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.ranks.data import ChosenJob
@@ -46,5 +47,6 @@ def show_overlaps(jobs: Sequence[ChosenJob], kernels: Sequence[KernelRow]) -> No
         show_overlap(result, f"{jobs[0].label} → {chosen.label}.")
         slowed = slowed_table(result, 1, names)
         if slowed.rows:
-            with st.expander(f"Kernels of {chosen.label} that collectives beside them slow"):
+            label = plain_label(chosen.label)
+            with st.expander(f"Kernels of {label} that collectives beside them slow"):
                 show_table(slowed, named=True, width_px=1040)

@@ -12,7 +12,7 @@ from profiler_core.model.history import RecordedRun
 from profiler_core.store import history
 from profiler_core.store.library import key_of_recorded
 from profiler_core.ui.choice import query_of
-from profiler_core.ui.links import href, page_link
+from profiler_core.ui.links import href, page_link, plain_label
 from profiler_core.ui.routes.run_zip import SCOPE as EXPORT
 from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.runs.baseline import offer_baseline
@@ -110,4 +110,4 @@ def _set_tags(run: RecordedRun, key: str) -> None:
         if set(run.tags) - tags:
             history.untag(run.run_id, *sorted(set(run.tags) - tags), person=who.person)
     except FusionscopeError as error:
-        st.toast(f"{error.problem} {error.remedy}")
+        st.toast(plain_label(f"{error.problem} {error.remedy}"))
