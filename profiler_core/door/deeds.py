@@ -30,6 +30,7 @@ from profiler_core.worker.worker import Worker
 _ANSWERING = "profiler_core.agents.answering"  # a stage above: only its process knows it
 _ABOUT_RUNS = ("run", "baseline", "candidate")  # of what agents ask, for the audit
 _VERBS = {"report": "Report", "export": "Merged trace"}
+_KEPT_FILES_BYTES = 2_000_000_000  # of one person's files on page Jobs; older ones go
 
 
 def start_capture(asker: Asker | None, spec: CaptureSpec, host_name: str = "") -> str:
@@ -169,6 +170,7 @@ def make_file(
     asker = _check_may_look(asker)
     names = [run.name for run in runs]
     write_down(asker, verb, ", ".join(names)[:LONGEST_TITLE], ending=ending)
+    jobs.forget_made(owner_for(asker), _VERBS.keys(), _KEPT_FILES_BYTES)
     needs: tuple[Need, ...] = ("database",) if verb == "report" else ()  # a report has its review
     words = (verb, *(str(run.resolve()) for run in runs), "-o", f"{{job}}/{verb}{ending}", *options)
     return jobs.submit(

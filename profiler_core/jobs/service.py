@@ -5,8 +5,9 @@ The web server only starts a job's supervisor and reads files; it may stop, and 
 
 import os
 import re
+import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +21,7 @@ from profiler_core.jobs import directory as files
 from profiler_core.jobs.capture_progress import CaptureProgress, read_progress
 from profiler_core.jobs.capture_result import first_line, result_of
 from profiler_core.jobs.directory import LIVE_STATES, JobSpec, JobState, JobStatus
+from profiler_core.jobs.room import size_of
 from profiler_core.jobs.starting import last_words
 from profiler_core.jobs.starting import submit as submit  # for the door
 from profiler_core.worker.protocol import Progress, Record, last_record, outcome
@@ -31,6 +33,7 @@ _TERMINAL_CODES = re.compile(
 )
 _TAIL_BYTES = 64_000
 _LOOK_EVERY_S = 0.1
+_MOST = 10_000
 
 _T = TypeVar("_T")
 
@@ -221,6 +224,22 @@ def _record(directory: Path, *, only_near_end: bool = False) -> Record | None:
         return last_record(descriptor, only_near_end=only_near_end)
     finally:
         os.close(descriptor)
+
+
+def forget_made(owner: str | None, kinds: Collection[str], n_bytes: int) -> None:
+    """Delete ended jobs of these kinds, the oldest first, until they take no more than that.
+
+    Args:
+        owner: whose; None: everybody's.
+        kinds: of jobs whose folders hold what they made.
+        n_bytes: of all of them together.
+    """
+    ended = jobs(_MOST, owner=owner, which=lambda job: job.spec.kind in kinds and not job.is_live)
+    total = 0
+    for number, made in enumerate(ended):
+        total += size_of(made.directory)
+        if number and total > n_bytes:  # the newest may be on its way to a browser
+            shutil.rmtree(made.directory, ignore_errors=True)
 
 
 def cancel(job_id: str) -> None:

@@ -9,7 +9,9 @@ Its address for signing out forgets the sign-in in that browser alone. Here the 
 as by the button: a copy of the cookie, and other tabs, have it no more.
 
 Its websocket takes a page of any port of this name, to each of which browsers send the cookie of
-the sign-in. Here it takes our own page alone, as the routes do.
+the sign-in. Here it takes our own page alone, as the routes do; and of its messages those that our
+pages send. The others need no sign-in either: one empties the caches of everybody, one names the
+files of the server's checkout.
 """
 
 import logging
@@ -19,6 +21,7 @@ from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.ui.metrics.counted import count_refused
@@ -34,6 +37,13 @@ _log = logging.getLogger(__name__)
 _FILES = "/media/"
 _CLOSED = ("/_stcore/upload_file/", "/_stcore/agent/")
 _SIGN_OUT = "/auth/logout"
+# Of BackMsg and of its backend_operation_request; `docs/security.md` lists all that there are.
+CLOSED_MESSAGES = frozenset({
+    "clear_cache", "load_git_info", "set_run_on_save", "file_urls_request",
+    "debug_disconnect_websocket", "debug_shutdown_runtime",
+})  # fmt: skip
+CLOSED_OPERATIONS = frozenset({"install_skills", "dismiss_skills_nudge"})
+_LONGEST_LOOKED_AT = 1 << 16  # bytes; what is closed has some dozens
 
 
 class StreamlitRoutes:
@@ -49,6 +59,8 @@ class StreamlitRoutes:
             count_refused("origin")
             await send({"type": "websocket.close", "code": REFUSED_SOCKET, "reason": ""})
             return
+        if scope["type"] == "websocket":
+            receive = _without_closed(receive)
         path = scope["path"].removeprefix(base_path()) if scope["type"] == "http" else ""
         if path.startswith(_CLOSED):
             nothing = problem(404, "There is nothing here.", "Use the pages of this server.")
@@ -78,6 +90,30 @@ class _Guarded:
                 await refused(self._scope, self._receive, self._send)
         if not self._is_refused:
             await self._send(message)
+
+
+def _without_closed(receive: Receive) -> Receive:
+    """The same without the messages that no page of ours sends."""
+
+    async def received() -> Message:
+        while True:
+            message = await receive()
+            if not _is_closed(message.get("bytes") or b""):
+                return message
+
+    return received
+
+
+def _is_closed(data: bytes) -> bool:
+    if not 0 < len(data) <= _LONGEST_LOOKED_AT:
+        return False
+    message = BackMsg()
+    try:
+        message.ParseFromString(data)
+    except Exception:  # of protobuf; Streamlit closes the connection
+        return False
+    operation = message.backend_operation_request.WhichOneof("payload")
+    return message.WhichOneof("type") in CLOSED_MESSAGES or operation in CLOSED_OPERATIONS
 
 
 def _end_sign_in(request: Request) -> None:

@@ -39,16 +39,20 @@ class Session:
         request = message.backend_operation_request
         request.request_id, request.session_id = "1", self.session_id
         request.deferred_file.file_id = file_id
-        self._socket.send(message.SerializeToString())
-        for answer in self._messages():
+        self.send(message)
+        for answer in self.messages():
             if answer.WhichOneof("type") == "backend_operation_response":
                 return answer.backend_operation_response.deferred_file.url
         raise AssertionError
 
-    def _run(self, message: BackMsg) -> list[ForwardMsg]:
+    def send(self, message: BackMsg) -> None:
+        """One message as it is."""
         self._socket.send(message.SerializeToString())
+
+    def _run(self, message: BackMsg) -> list[ForwardMsg]:
+        self.send(message)
         received = []
-        for answer in self._messages():
+        for answer in self.messages():
             received.append(answer)
             kind = answer.WhichOneof("type")
             if kind == "new_session":
@@ -61,7 +65,8 @@ class Session:
                 return received
         raise AssertionError
 
-    def _messages(self) -> Iterator[ForwardMsg]:
+    def messages(self) -> Iterator[ForwardMsg]:
+        """What comes, as it comes."""
         while True:
             message = ForwardMsg()
             data = self._socket.recv(_WITHIN_S)

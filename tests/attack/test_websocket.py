@@ -1,10 +1,13 @@
 """The websocket of a team's server answers the pages of this server alone."""
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from profiler_core.ui.streamlit_routes import CLOSED_MESSAGES, CLOSED_OPERATIONS
+from tests.attack.browser_session import session
 from tests.attack.servers import Dashboard
 
 
@@ -18,3 +21,42 @@ def test_another_page_opens_no_websocket(api_server: Dashboard, origin: str) -> 
     with connect(address, origin=Origin(f"http://localhost:{api_server.port}")) as socket:
         assert socket.response is not None
         assert socket.response.status_code == 101
+
+
+def test_messages_that_no_page_sends_are_not_answered(api_server: Dashboard) -> None:
+    """Who has not signed in learns no file of the checkout, and empties no cache of others."""
+    with session(api_server, "x=y") as tab:
+        tab.open("runs")
+        for name in sorted(CLOSED_MESSAGES):
+            message = BackMsg()
+            if name == "file_urls_request":
+                message.file_urls_request.file_names.append("a")
+            else:
+                setattr(message, name, True)
+            tab.send(message)
+        message = BackMsg()
+        message.backend_operation_request.install_skills.SetInParent()
+        message.backend_operation_request.session_id = tab.session_id
+        tab.send(message)
+        message = BackMsg()
+        message.app_heartbeat = True
+        tab.send(message)
+        answers = []
+        for answer in tab.messages():
+            answers.append(answer.WhichOneof("type"))
+            assert not answer.session_status_changed.run_on_save
+            if answers[-1] == "heartbeat_ack":
+                break
+        assert set(answers) <= {"heartbeat_ack", "session_status_changed"}
+    assert "not in development mode" not in api_server.log.read_text()
+
+
+def test_each_message_is_one_that_pages_send_or_closed() -> None:
+    """A new one of a newer Streamlit is looked at first."""
+    fields = BackMsg.DESCRIPTOR.fields_by_name
+    sent = {"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"}
+    assert set(fields) == sent | CLOSED_MESSAGES
+    operations = fields["backend_operation_request"].message_type.oneofs_by_name["payload"].fields
+    assert {field.name for field in operations} == {
+        "deferred_file", "dataframe_chunk", *CLOSED_OPERATIONS
+    }  # fmt: skip

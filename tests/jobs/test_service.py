@@ -230,3 +230,28 @@ def test_a_home_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="jobs cannot be written"):
         submit(tmp_path, "a")
     (tmp_path / "jobs").unlink()
+
+
+def test_files_that_one_person_has_made_do_not_fill_the_disk(tmp_path: Path) -> None:
+    for n, (owner, kind, state) in enumerate(
+        [("ada", "report", "finished"), ("bob", "report", "finished"), ("ada", "read", "finished"),
+         ("ada", "export", "failed"), ("ada", "report", "running"), ("ada", "report", "finished")]
+    ):  # fmt: skip
+        directory = home.jobs_directory() / f"20260101-000000-{n:06x}"
+        directory.mkdir(parents=True)
+        files.write(directory, files.JobStatus(state=state))
+        files.write(directory, files.JobSpec(
+            job_id=directory.name, command=(), title="x", device="", submitted_at=n, owner=owner,
+            kind=kind, host="elsewhere",
+        ))  # fmt: skip
+        (directory / "report.html").write_bytes(b"x" * 1_000)
+
+    def left() -> list[int]:
+        return sorted(int(path.name[-1]) for path in home.jobs_directory().iterdir())
+
+    jobs.forget_made("ada", ("report", "export"), 10_000)
+    assert left() == [0, 1, 2, 3, 4, 5]
+    jobs.forget_made("ada", ("report", "export"), 3_000)
+    assert left() == [1, 2, 3, 4, 5]
+    jobs.forget_made("ada", ("report", "export"), 1)
+    assert left() == [1, 2, 4, 5]
