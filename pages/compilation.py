@@ -14,6 +14,7 @@ from profiler_core.ui.compilation.tables import (
     show_hints,
     show_recompiles,
     show_regions,
+    show_tracing,
 )
 from profiler_core.ui.compilation.time import show_phases
 from profiler_core.ui.cut_traces import show_cut_traces
@@ -50,6 +51,7 @@ with page(SPEC):
     show_breaks(compiled)
     show_recompiles(compiled)
     show_phases(compile_phases(report.log))
+    show_tracing(report)
     show_cudagraphs(report)
     show_regions(report)
     show_failures(report)

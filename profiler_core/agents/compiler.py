@@ -9,6 +9,7 @@ from profiler_core.agents.answer import FEW_ROWS, Page, page
 from profiler_core.agents.runs import compiled
 from profiler_core.analysis.compilation.compile_time import CompileTime
 from profiler_core.analysis.compilation.recompiles import RecompileGroup, recompile_groups
+from profiler_core.analysis.compilation.tracing import TracingTime
 from profiler_core.answers.logs import (
     BreakCostAnswer,
     CompilationAnswer,
@@ -72,6 +73,7 @@ class CompileTimePage(Page, frozen=True):
     """Where the compiler's time went."""
 
     compile_time: Annotated[CompileTime | None, _OF_LOGS]
+    tracing: Annotated[TracingTime | None, _OF_LOGS]
     recompile_cost_ns: Annotated[int | None, _OF_LOGS]
     failures: Annotated[tuple[CompileFailure, ...], _OF_LOGS]
     rows: Annotated[tuple[CompilationAnswer, ...], means("{keys}")]
@@ -103,7 +105,8 @@ def cudagraphs(run: str, offset: int = 0, limit: int = FEW_ROWS) -> CudaGraphsPa
 def compile_time(run: str, offset: int = 0, limit: int = FEW_ROWS) -> CompileTimePage:
     """Where the compiler's time went: seconds in all, each compilation (longest first), errors.
 
-    compare says from how many steps on it pays.
+    tracing says which functions Dynamo traced longest (captures of torch 2.15 on). compare says
+    from how many steps on it pays.
     """
     answer = logs_answer(compiled(run))
     rows = sorted(answer.compilations, key=lambda entry: -(entry.seconds or 0.0))

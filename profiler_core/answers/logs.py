@@ -8,6 +8,7 @@ from profiler_core.analysis.compilation.compiled_calls import RegionTax
 from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.analysis.compilation.report import BreakReport, CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import LostGain
+from profiler_core.analysis.compilation.tracing import MOST_FUNCTIONS, TracingTime
 from profiler_core.answers.explanation import Place
 from profiler_core.answers.record import Answer, means
 from profiler_core.model.compilation import (
@@ -144,6 +145,18 @@ class BreakCostAnswer(Answer, frozen=True):
     n_replayed_steps: Annotated[int, means("fewer in very long traces, spread evenly")]
 
 
+TRACING = means(
+    "how long Dynamo traced each function, over all frames until the warm-up ended; null before "
+    "torch 2.15: {keys}",
+    "ns",
+    framework_ns="PyTorch's own functions, without what they call",
+    functions=f"the user's and those of libraries, at most {MOST_FUNCTIONS}, longest first: "
+    "`function`, `file`, `line` (the first of the function), `n` (visits), `own_ns` (without the "
+    "functions that it calls), `total_ns` (with them)",
+    n_functions="all of these",
+)
+
+
 class LogsAnswer(Answer, frozen=True):
     """`logs`; values that no source has are null."""
 
@@ -207,6 +220,7 @@ class LogsAnswer(Answer, frozen=True):
             runtime_seconds="autotuning, not in `seconds`",
         ),
     ]
+    tracing: Annotated[TracingTime | None, TRACING]
     recompile_cost_ns: Annotated[int | None, means("all recompiles together", "ns")]
     break_even_steps: Annotated[int | None, means("with `--baseline RUN`", "count")]
     no_break_even: Annotated[

@@ -124,6 +124,8 @@ class VariantRun:
                 called = self.writer.measurement["engine"]["n_calls"]
                 self.writer.measurement["engine"] = {**result["engine"], "n_calls": called}
             self.writer.measurement["compiled_by_script"] = result["compiled_by_script"]
+            if result["tracing"]:
+                self.writer.measurement["tracing"] = result["tracing"]
             self.writer.measurement["warmup_step_ns"] = result["step_ns"]
             self.writer.measurement["warmup_ended_by"] = result["ended_by"]
             self._typical_step_ns = result["typical_step_ns"]

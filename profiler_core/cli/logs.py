@@ -25,6 +25,7 @@ from profiler_core.session.run import Run
 from profiler_core.units import format_count, format_duration, format_share
 
 _SHOWN = 20
+_FUNCTIONS = 8
 _REASON = 60  # characters of one cell on a terminal
 
 
@@ -96,6 +97,7 @@ def _text(report: CompilationReport) -> str:
         ("Recompiles", _recompiles(report)),
         ("CUDA graphs", _cudagraphs(report)),
         ("Compiler errors", _failures(report)),
+        ("Where Dynamo traced", _traced(report)),
     ):
         if block:
             parts.append(f"{title}\n{block}")
@@ -246,6 +248,24 @@ def _failures(report: CompilationReport) -> str:
         for failure in report.log.failures[:_SHOWN]
     )
     return _with_more(lines, len(report.log.failures))
+
+
+def _traced(report: CompilationReport) -> str:
+    tracing = report.tracing
+    if tracing is None:
+        return ""
+    rows = [
+        [
+            f"{function.function} ({place_text(function.file, function.line)})",
+            format_count(function.n),
+            format_duration(function.own_ns),
+            format_duration(function.total_ns),
+        ]
+        for function in tracing.functions[:_FUNCTIONS]
+    ]
+    rows.append(["PyTorch's own functions", "", format_duration(tracing.framework_ns), ""])
+    listed = table(["function", "times", "own", "together"], rows, n_text=1)
+    return "\n".join(filter(None, (listed, n_more(tracing.n_functions - _FUNCTIONS))))
 
 
 def _with_more(text: str, n: int) -> str:

@@ -59,6 +59,17 @@ class CompiledByScript(msgspec.Struct, frozen=True, kw_only=True):
     is_whole: bool = False  # the model, or the step, as a whole
 
 
+class TracedFunction(msgspec.Struct, frozen=True, kw_only=True):
+    """Dynamo's visits of one function until the end of the warm-up; "": all that are not listed."""
+
+    function: str
+    file: str
+    line: int  # the first of the function
+    n: int  # visits
+    own_ns: int  # without the functions that it calls
+    total_ns: int  # with these
+
+
 class CompileDiagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Why torch.compile failed, by its own error; None: that does not say it."""
 
@@ -122,6 +133,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     telemetry_missing: str | None = None  # why no GPU was sampled, a sentence
     host_missing: str | None = None  # why the process was not sampled, a sentence
     compiled_by_script: CompiledByScript | None = None  # None: nothing, or it was not looked for
+    tracing: tuple[TracedFunction, ...] = ()  # by torch 2.15 on; longest first
     engine: Engine | None = None  # None: eager, TorchScript, or a backend of torch itself
     counters: CountersPass | None = None  # None: not asked for
     notes: tuple[str, ...] = ()  # what a reader has to know, sentences

@@ -22,6 +22,7 @@ from profiler_core.analysis.compilation.cudagraph_coverage import (
 from profiler_core.analysis.compilation.graph_break_cost import BreakCost, graph_break_cost
 from profiler_core.analysis.compilation.recompiles import RecompileReport, recompile_reports
 from profiler_core.analysis.compilation.skipped_frames import LostGain, Other, lost_gain
+from profiler_core.analysis.compilation.tracing import TracingTime, tracing_time
 from profiler_core.analysis.engines import engines_in
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.model.compilation import (
@@ -95,6 +96,7 @@ class CompilationReport:
     breaks: tuple[BreakReport, ...]  # most expensive first
     recompiles: tuple[RecompileReport, ...]
     compile_time: CompileTime | None
+    tracing: TracingTime | None  # by function; None: this torch did not time it
     recompile_ns: int | None  # all recompiles together
     cost: CompileCost | None  # of the run beside a baseline; None: there is none
     break_cost: BreakCost | None
@@ -152,6 +154,7 @@ def compilation_report(
         breaks=_ranked(log.graph_breaks, cost),
         recompiles=recompiles,
         compile_time=total_time,
+        tracing=tracing_time(measurement),
         recompile_ns=sum(recompile_costs) if recompile_costs else None,
         cost=compile_cost,
         engine=engine,

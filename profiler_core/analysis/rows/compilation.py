@@ -138,6 +138,39 @@ def failure_table(report: CompilationReport, most: int) -> Table:
     return Table(("Compiler error", "reason", "place", "then"), rows, max(0, len(failures) - most))
 
 
+TRACED = (
+    "Functions by how long Dynamo traced them, over all frames until the warm-up ended. Together: "
+    "with the functions that it calls; own: without."
+)
+
+
+def traced_table(report: CompilationReport, most: int) -> Table:
+    """Functions of the user and of libraries, PyTorch's own in one row."""
+    tracing = report.tracing
+    if tracing is None:
+        return Table((), ())
+    rows = [
+        (
+            Cell(
+                function.function,
+                below=(place_text(function.file, function.line),),
+                is_code_below=True,
+            ),
+            *text_row(
+                format_count(function.n),
+                format_duration(function.own_ns),
+                format_duration(function.total_ns),
+                format_share(function.total_ns / tracing.total_ns if tracing.total_ns else None),
+            ),
+        )
+        for function in tracing.functions[:most]
+    ]
+    framework = format_duration(tracing.framework_ns)
+    rows.append(text_row("PyTorch's own functions", "–", framework, "–", "–"))
+    heads = ("Dynamo traced", "times", "own", "together", "share")
+    return Table(heads, tuple(rows), max(0, tracing.n_functions - most))
+
+
 def _places(graph_break: BreakReport) -> tuple[str, ...]:
     """The user's line, and where it only calls the place at which Dynamo stopped, that too."""
     inner = graph_break.innermost

@@ -7,7 +7,11 @@ They come after every timed round, because the profiler slows a process down eve
 from __future__ import annotations
 
 import gc
+import importlib
+import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 from .accelerator import Accelerator
@@ -109,8 +113,25 @@ class ProfiledPass:
 
     def _export(self, finished: Any) -> None:
         if not self._is_dropped:
-            finished.export_chrome_trace(self._path)
+            _export(finished, self._path)
             self.exported = True
+
+
+def _export(finished: Any, path: str) -> None:
+    """Write the trace; with the source of compiled kernels where that was asked for.
+
+    TORCH_COMPILE_DEBUG_EXTEND=1 (torch 2.15) is the user's: it puts a wrapper of Python around each
+    call of an extern kernel, so what is timed is not the same.
+    """
+    config = getattr(sys.modules.get("torch._inductor.config"), "trace", None)
+    if not getattr(config, "provenance_tracking_to_timeline", False):
+        finished.export_chrome_trace(path)
+        return
+    handler = importlib.import_module("torch._inductor.profiler").inductor_trace_handler
+    with tempfile.TemporaryDirectory(dir=str(Path(path).parent)) as folder:
+        handler(folder, use_gzip=path.endswith(".gz"))(finished)
+        (written,) = Path(folder).iterdir()
+        written.replace(path)
 
 
 def why_no_metrics(device: Any) -> Optional[str]:

@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
 
-from . import accelerator, compiled_parts, engines, failures
+from . import accelerator, compiled_parts, engines, failures, tracing_times
 from .channel import Channel, die_with_parent
 from .warmup import Limits, warm_up
 
@@ -73,6 +73,7 @@ class Worker:
         self._spec = spec
         self._channel = channel
         self._user_file: Optional[str] = None
+        self._tracing = tracing_times.TracingTimes()
         self._compiled = bool(spec["variant"]["compile"] or spec["variant"]["torchscript"])
         if ".py" in spec["workload"]:
             self._user_file = str(Path(spec["workload"].rpartition(":")[0]).absolute())
@@ -160,6 +161,7 @@ class Worker:
         def first() -> Step:
             step = step_of(self._built, self._variant, self._device, self._spec["training"])
             self._step = step
+            self._tracing.start()
             step.ready()
             step(0)
             return step
@@ -211,6 +213,7 @@ class Worker:
             "step_ns": result.step_ns,
             "ended_by": result.ended_by,
             "engine": engines.facts(),
+            "tracing": self._tracing.rows(),
             "compiled_by_script": None
             if self._variant.compile
             else compiled_parts.compiled_by_script(

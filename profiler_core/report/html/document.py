@@ -9,12 +9,14 @@ from profiler_core.analysis.compilation.phases import compile_phases
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.measures import step_bars_of
 from profiler_core.analysis.rows.compilation import (
+    TRACED,
     break_table,
     cudagraph_table,
     fact_table,
     failure_table,
     recompile_table,
     skip_table,
+    traced_table,
 )
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.rows.measures import measure_rows, result_rows
@@ -101,6 +103,7 @@ def _compilation(contents: Contents, charts: Charts) -> Mapping[str, Any] | None
     return {
         "facts": fact_table(runs),
         "runs": [_run(label, report, charts) for label, report in runs],
+        "traced": TRACED,
         "notes": [*warnings, *bounds],
     }
 
@@ -115,6 +118,7 @@ def _run(label: str, report: CompilationReport, charts: Charts) -> Mapping[str, 
         "cudagraphs": cudagraph_table(report, _MOST),
         "failures": failure_table(report, _MOST),
         "phases": _phases(report, charts),
+        "traced": traced_table(report, _MOST),
     }
 
 

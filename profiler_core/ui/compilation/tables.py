@@ -5,7 +5,13 @@ from collections import defaultdict
 import streamlit as st
 
 from profiler_core.analysis.compilation.report import CompilationReport
-from profiler_core.analysis.rows.compilation import cudagraph_table, failure_table, recompile_table
+from profiler_core.analysis.rows.compilation import (
+    TRACED,
+    cudagraph_table,
+    failure_table,
+    recompile_table,
+    traced_table,
+)
 from profiler_core.analysis.rows.table import Cell, Table, text_row
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
@@ -44,6 +50,14 @@ def show_recompiles(compiled: Compiled) -> None:
             alt="When each recompile began and how long it took.",
         )
     show_table(recompile_table(compiled.report, _MOST), f"{_TOLD} fs-recompiles")
+
+
+def show_tracing(report: CompilationReport) -> None:
+    """The functions that Dynamo traced longest; nothing where torch did not time it."""
+    if report.tracing is None:
+        return
+    section("Where Dynamo traced", TRACED)
+    show_table(traced_table(report, _MOST), _TOLD)
 
 
 def show_cudagraphs(report: CompilationReport) -> None:
