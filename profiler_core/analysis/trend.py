@@ -47,6 +47,7 @@ _ENVIRONMENT = {
     "power_limit_w": "power limit (W)",
     "sm_clock_max_mhz": "clock limit (MHz)",
     "float32_matmul_precision": "matmul precision",
+    "inductor_numerics": "Inductor's numerics",
 }
 # Clocks that differ by more make a comparison unfair (docs/columns.md, Telemetry).
 _CLOCK_TOLERANCE = 0.03

@@ -1,5 +1,9 @@
 """`capture --metrics`: what torch's profiler is asked for, and the sentence where it cannot be."""
 
+import gzip
+import json
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -42,6 +46,69 @@ def test_where_it_cannot_be_the_sentence_says_so(asked, monkeypatch):
     assert "torch 2.15" in passes.why_no_metrics(torch.device("cuda"))
     passes.ProfiledPass(torch.device("cuda"), "t.json", SCHEDULE, False, [NAME])
     assert asked[-1][1] == torch.profiler.ProfilerActivity.CUDA
+
+
+class Steps:
+    """Steps of one shape that are counted."""
+
+    n_shapes, n = 1, 0
+
+    def ready(self):
+        pass
+
+    def __call__(self, index):
+        self.n += 1
+
+
+def profiled(monkeypatch, tmp_path, events, refusal=None):
+    """The result of a pass whose profiler writes these events, or refuses metrics."""
+
+    class Profiler:
+        def __init__(self, *, activities, on_trace_ready, **more):
+            self.asks, self.ready = any(isinstance(a, dict) for a in activities), on_trace_ready
+
+        def start(self):
+            if refusal and self.asks:
+                raise RuntimeError(refusal)
+
+        def step(self):
+            pass
+
+        def stop(self):
+            self.ready(self)
+
+        def export_chrome_trace(self, path):
+            with gzip.open(path, "wt") as file:
+                json.dump({"traceEvents": events}, file)
+
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    monkeypatch.setattr(passes, "reset_peaks", lambda device: None)
+    monkeypatch.setattr(passes, "peaks_since", lambda device: {})
+    clock, steps = SimpleNamespace(synchronize=lambda: None), Steps()
+    path = tmp_path / "trace.json.gz"
+    device = torch.device("cuda")
+    result = passes.profile(steps, clock, device, str(path), SCHEDULE, False, [NAME])
+    return result, steps.n
+
+
+def test_metrics_that_came_are_not_denied(monkeypatch, tmp_path):
+    events = [{"ph": "X", "name": "a"}, {"ph": "C", "name": NAME, "args": {NAME: 3}}]
+    result, n = profiled(monkeypatch, tmp_path, events)
+    assert (result["no_metrics"], result["exported"], n) == (None, True, 2)
+
+
+def test_a_trace_without_a_sample_says_that_the_driver_refused(monkeypatch, tmp_path):
+    result, _ = profiled(monkeypatch, tmp_path, [{"ph": "X", "name": "C"}])
+    assert "NVreg_RestrictProfilingToAdminUsers" in result["no_metrics"]
+
+
+def test_a_driver_that_refuses_costs_the_metrics_and_not_the_trace(monkeypatch, tmp_path):
+    refusal = "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES\nat line 7"
+    result, n = profiled(monkeypatch, tmp_path, [], refusal)
+    assert result["no_metrics"] == (
+        "The driver sampled no performance metrics: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+    )
+    assert (result["exported"], n) == (True, 2)
 
 
 def test_the_option_goes_through_the_words_of_the_command():

@@ -7,7 +7,10 @@ They come after every timed round, because the profiler slows a process down eve
 from __future__ import annotations
 
 import gc
+import gzip
 import importlib
+import itertools
+import re
 import sys
 import tempfile
 import time
@@ -19,6 +22,9 @@ from .step import Step
 from .timing import Clock
 
 _SNAPSHOT_ENTRIES = 100_000  # events of one or two steps; the ring buffer of torch is this long
+
+
+_COUNTER = re.compile(rb'"ph": ?"C"')
 
 
 class ProfiledPass:
@@ -154,21 +160,58 @@ def profile(
     stacks: bool,
     metrics: Sequence[str] = (),
 ) -> Dict[str, Any]:
-    """Write a Kineto trace of `active` steps (rounded up to whole cycles of shapes)."""
+    """Write a Kineto trace of `active` steps (rounded up to whole cycles of shapes).
+
+    Where the device's driver refuses to sample metrics the steps are profiled without them.
+    """
     whole_cycles = {name: n + -n % step.n_shapes for name, n in schedule.items()}
+
+    def run(sampled: Sequence[str]) -> Dict[str, Any]:
+        return _profile(step, clock, ProfiledPass(device, path, whole_cycles, stacks, sampled))
+
+    if not metrics:
+        return run(())
+    try:
+        result = run(metrics)
+    except RuntimeError as error:  # also one of the step: then it is raised again
+        refusal = (str(error).strip() or type(error).__name__).splitlines()[0]
+        return dict(
+            run(()), no_metrics="The driver sampled no performance metrics: {}".format(refusal)
+        )
+    if result["no_metrics"] is None and not _has_samples(path):
+        result["no_metrics"] = (
+            "The driver sampled no performance metrics, and torch does not say why: most often "
+            "these are for administrators alone (NVreg_RestrictProfilingToAdminUsers), or a name "
+            "is not one of this GPU's."
+        )
+    return result
+
+
+def _profile(step: Step, clock: Clock, running: ProfiledPass) -> Dict[str, Any]:
     clock.synchronize()
-    running = ProfiledPass(device, path, whole_cycles, stacks, metrics)
     running.start()
     try:
-        for index in range(sum(whole_cycles.values())):
+        for index in itertools.count():
             step.ready()
             step(index)
-            running.stepped()
+            if running.stepped():
+                break
     except BaseException:
         running.drop()
         raise
     clock.synchronize()
     return running.result()
+
+
+def _has_samples(path: str) -> bool:
+    """Does a trace have a counter event? The text is searched, as the trace may be large."""
+    with gzip.open(path, "rb") as file:
+        end = b""
+        for piece in iter(lambda: file.read(1 << 20), b""):
+            if _COUNTER.search(end + piece):
+                return True
+            end = piece[-16:]
+    return False
 
 
 def peaks(step: Step, clock: Clock, device: Any) -> Dict[str, Any]:

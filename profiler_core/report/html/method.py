@@ -29,6 +29,7 @@ _SHOWN: Mapping[str, str] = {
     "host": "Host",
     "git_commit": "Commit of the code",
     "float32_matmul_precision": "fp32 matrix products",
+    "inductor_numerics": "Inductor's numerics",
 }
 _LONGEST = 160  # characters of a value
 
