@@ -122,6 +122,12 @@ class SummaryAnswer(SummaryNumbers, frozen=True):
             step_ns="median, until the next one begins",
             batch="the size that a replayed graph is padded to: tokens, of SGLang's and ATOM's "
             "decoding requests",
+            by_kind_ns="kernel_ns by `products`, `moe`, `attention`, `communication`, `sampling`, "
+            "`rest`",
+            n_graph_launches="1: the step is one graph; more: piecewise; 0: eager",
+            n_launched="kernels and copies that the host launches one by one",
+            between_ns="median of the host's time from the end of a step to the begin of the next; "
+            "null where none follows at once",
             n_tokens="that requests asked for",
             padding="share of the batch that nobody asked for",
         ),

@@ -7,6 +7,7 @@ the begin of the next one, the last one to its own end or its last kernel, which
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,21 @@ from profiler_core.model.trace import Trace
 # An idle server waits for requests: such a pause is no part of a step, beyond this many times the
 # step's own range on the host.
 _LONGEST_STEP = 3.0
+
+# What a server's engineer asks for, in the order of the columns; the first pattern that a kernel's
+# name fits, else its category, else "rest".
+Kind = Literal["products", "moe", "attention", "communication", "sampling", "rest"]
+_KIND_BY_NAME: tuple[tuple[Kind, str], ...] = (
+    ("moe", r"(?i)moe|expert|matmul_ogs|grouped_gemm|_routing_|bitmatrix|topk_?gating"),
+    ("sampling", r"(?i)sampl|argmax|gumbel|multinomial|top_?k_?top_?p"),
+)
+_KIND_BY_CATEGORY: dict[str, Kind] = {
+    "gemm": "products",
+    "triton_template_gemm": "products",
+    "attention": "attention",
+    "triton_template_attention": "attention",
+    "communication": "communication",
+}
 
 _ORDER: dict[Phase, int] = {"prefill": 0, "mixed": 1, "decode": 2}
 
@@ -39,6 +55,10 @@ class ServerPhase:
     n_kernels: float
     replayed_ns: float  # of kernel_ns: kernels of graphs
     by_category_ns: Mapping[str, float]
+    by_kind_ns: Mapping[Kind, float]  # of kernel_ns; the same kernels as a server's parts
+    n_graph_launches: float  # 1: the step is one graph; more: piecewise; 0: eager
+    n_launched: float  # kernels and copies that the host launches one by one
+    between_ns: float | None  # median: the host, from the end of a step to the begin of the next
     n_tokens: float | None  # that requests asked for, without padding
     padding: float | None  # share of the batch that no request asked for
     tokens_per_s: float | None  # n_tokens / step_ns
@@ -57,6 +77,7 @@ def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
     work = categorise(trace).select(
         "ts_ns", "dur_ns", "launch_ts_ns", "category",
         is_replayed=per_name(categorise(trace)["launch_name"], is_graph_launch, pl.Boolean),
+        kind=_kinds(categorise(trace)),
     )  # fmt: skip
     launched = work["launch_ts_ns"].fill_null(work["ts_ns"]).to_numpy()
     starts = np.array([step.ts_ns for step in steps], dtype=np.int64)
@@ -69,6 +90,10 @@ def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
         groups[step.phase, _padded(step, sizes)].append(index)
     rows = [of_step.get(index, work.clear()) for index in range(len(steps))]
     lengths = [_length(steps, index, rows[index]) for index in range(len(steps))]
+    pauses = [
+        max(0, following.ts_ns - step.end_ns) if following.ts_ns == step.ts_ns + length else None
+        for step, following, length in zip(steps, steps[1:], lengths, strict=False)
+    ]
     return tuple(
         _phase(
             phase,
@@ -76,11 +101,24 @@ def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
             [steps[index] for index in indices],
             [rows[index] for index in indices],
             [lengths[index] for index in indices],
+            [pause for index in indices for pause in pauses[index : index + 1]],
         )
         for (phase, batch), indices in sorted(
             groups.items(), key=lambda item: (_ORDER[item[0][0]], item[0][1] or 0)
         )
     )
+
+
+def _kinds(work: pl.DataFrame) -> pl.Series:
+    """What part of a server each device event is: an expression over its name and category."""
+    name = pl.col("name").cast(pl.String)
+    by_category = pl.col("category").cast(pl.String).replace_strict(
+        _KIND_BY_CATEGORY, default="rest", return_dtype=pl.String
+    )  # fmt: skip
+    kind = by_category
+    for part, pattern in reversed(_KIND_BY_NAME):
+        kind = pl.when(name.str.contains(pattern)).then(pl.lit(part)).otherwise(kind)
+    return work.select(kind.alias("kind"))["kind"]
 
 
 def _padded(step: ServerStep, sizes: Sequence[int]) -> int | None:
@@ -110,12 +148,11 @@ def _phase(
     steps: Sequence[ServerStep],
     rows: Sequence[pl.DataFrame],
     lengths: Sequence[int],
+    pauses: Sequence[int | None],
 ) -> ServerPhase:
     n = len(steps)
-    by_category: Counter[str] = Counter()
-    for frame in rows:
-        totals = frame.group_by(pl.col("category").cast(pl.String)).agg(pl.col("dur_ns").sum())
-        by_category.update(dict(totals.iter_rows()))
+    graphs = [frame.filter("is_replayed") for frame in rows]
+    between = [pause for pause in pauses if pause is not None]
     step_ns = float(np.median(lengths))
     asked = [step.n_tokens for step in steps if step.n_tokens is not None]
     tokens = sum(asked) / len(asked) if len(asked) == n else None
@@ -127,12 +164,25 @@ def _phase(
         busy_ns=sum(union_ns(frame) for frame in rows) / n,
         kernel_ns=sum(int(frame["dur_ns"].sum()) for frame in rows) / n,
         n_kernels=sum(frame.height for frame in rows) / n,
-        replayed_ns=sum(int(frame.filter("is_replayed")["dur_ns"].sum()) for frame in rows) / n,
-        by_category_ns={name: ns / n for name, ns in by_category.most_common()},
+        replayed_ns=sum(int(frame["dur_ns"].sum()) for frame in graphs) / n,
+        by_category_ns=_sums(rows, "category"),
+        by_kind_ns={cast(Kind, name): ns for name, ns in _sums(rows, "kind").items()},
+        n_graph_launches=sum(frame["launch_ts_ns"].n_unique() for frame in graphs) / n,
+        n_launched=sum(frame.height for frame in rows) / n - sum(f.height for f in graphs) / n,
+        between_ns=float(np.median(between)) if between else None,
         n_tokens=tokens,
         padding=_padding(steps, batch),
         tokens_per_s=tokens / step_ns * 1e9 if tokens is not None and step_ns else None,
     )
+
+
+def _sums(rows: Sequence[pl.DataFrame], column: str) -> dict[str, float]:
+    """Device time per step by the values of a column, largest first."""
+    sums: Counter[str] = Counter()
+    for frame in rows:
+        totals = frame.group_by(pl.col(column).cast(pl.String)).agg(pl.col("dur_ns").sum())
+        sums.update(dict(totals.iter_rows()))
+    return {name: ns / len(rows) for name, ns in sums.most_common()}
 
 
 def _padding(steps: Sequence[ServerStep], batch: int | None) -> float | None:

@@ -2,22 +2,27 @@
 
 from collections.abc import Callable, Sequence
 
-from profiler_core.analysis.graph_replays.phases import ServerPhase
+from profiler_core.analysis.graph_replays.phases import Kind, ServerPhase
 from profiler_core.analysis.rows.table import Cell, Table
+from profiler_core.analysis.wording.sentence import counted
 from profiler_core.units import format_count, format_duration, format_share
 
 TITLE = "Steps of the server"
 MEANING = (
     "By phase and batch size, the size that a replayed graph is padded to; per step, profiled. The "
-    "step lasts until the next one begins; the device waits for the rest of it."
+    "step lasts until the next one begins; the device waits for the rest of it: "
+    "what the host and its launches cost. Between steps: the "
+    "host, from the end of one to the begin of the next. One graph is a full replay, more are "
+    "piecewise; calls are what the host launches one by one."
 )
 
 _PHASES = {"prefill": "prefill", "mixed": "prefill and decode", "decode": "decode"}
-# What a server's engineer asks for; the rest of the categories is one column.
-_KINDS = {
-    "Products": ("gemm", "triton_template_gemm"),
-    "Attention": ("attention", "triton_template_attention"),
-    "Communication": ("communication",),
+_KINDS: dict[str, Kind] = {
+    "Products": "products",
+    "MoE": "moe",
+    "Attention": "attention",
+    "Communication": "communication",
+    "Sampling": "sampling",
 }
 _NONE = "–"
 
@@ -36,7 +41,7 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
     columns = {
         head: value
         for head, value in _COLUMNS.items()
-        if head not in _KINDS or any(_kind_ns(phase, _KINDS[head]) for phase in every)
+        if head not in _KINDS or any(_KINDS[head] in phase.by_kind_ns for phase in every)
     }
     rows = []
     for key in keys:
@@ -62,31 +67,29 @@ def _values(phases: Sequence[ServerPhase | None], value: _Value) -> str:
     return " → ".join(_NONE if phase is None else value(phase) for phase in phases)
 
 
-def _kind_ns(phase: ServerPhase, categories: Sequence[str]) -> float:
-    return sum(phase.by_category_ns.get(category, 0.0) for category in categories)
-
-
-def _of_kind(categories: Sequence[str]) -> _Value:
-    return lambda phase: format_duration(_kind_ns(phase, categories))
-
-
-def _rest(phase: ServerPhase) -> str:
-    named = {category for categories in _KINDS.values() for category in categories}
-    rest = sum(ns for name, ns in phase.by_category_ns.items() if name not in named)
-    return format_duration(rest)
+def _of_kind(kind: Kind) -> _Value:
+    return lambda phase: format_duration(phase.by_kind_ns.get(kind, 0.0))
 
 
 def _replayed(phase: ServerPhase) -> str:
     return format_share(phase.replayed_ns / phase.kernel_ns) if phase.kernel_ns else _NONE
 
 
+def _launched(phase: ServerPhase) -> str:
+    """How a step reaches the device: "1 graph", "25 graphs, 61 calls", "434 calls"."""
+    parts = ((phase.n_graph_launches, "graph"), (phase.n_launched, "call"))
+    return ", ".join(counted(round(n), word) for n, word in parts if round(n)) or _NONE
+
+
 _COLUMNS: dict[str, _Value] = {
     "Step": lambda phase: format_duration(phase.step_ns),
     "Device busy": lambda phase: format_duration(phase.busy_ns),
     "Device waits": lambda phase: format_duration(phase.host_ns),
-    **{label: _of_kind(categories) for label, categories in _KINDS.items()},
-    "Other kernels": _rest,
+    "Between steps": lambda phase: format_duration(phase.between_ns),
+    **{label: _of_kind(kind) for label, kind in _KINDS.items()},
+    "Other kernels": _of_kind("rest"),
     "Replayed": _replayed,
+    "Launched as": _launched,
 }
 _BELOW: dict[str, _Value] = {
     "steps": lambda phase: format_count(phase.n_steps),

@@ -122,6 +122,37 @@ def test_the_host_between_two_steps_counts_up_to_three_times_the_step(
     assert phase.step_ns == step_ms * _MS
 
 
+def test_a_step_says_its_parts_by_name_and_category_and_how_it_reaches_the_device() -> None:
+    names = {
+        "sm90_gemm": 5, "fused_moe_kernel_gemm": 7, "void at::native::ArgMaxOps": 3,
+        "flash_fwd_kernel": 4, "elementwise_kernel": 2,
+    }  # fmt: skip
+    runtime = [launch(10, 1, 1, name="cudaGraphLaunch"), launch(20, 1, 2, name="cudaGraphLaunch")]
+    runtime += [launch(30, 1, 3), launch(40, 1, 4)]
+    correlations = (1, 1, 2, 3, 4)
+    device = [
+        kernel(100 + 10 * at, ns, correlation, name=name)
+        for at, ((name, ns), correlation) in enumerate(
+            zip(names.items(), correlations, strict=True)
+        )
+    ]
+    step = "step[DECODE bs=8]"
+    trace = a_trace(
+        annotations=[op(0, 200, step), op(230, 200, step)], runtime=runtime, device=device
+    )
+    (phase,) = server_phases(trace)
+    assert phase.by_kind_ns == {
+        "moe": 3.5, "products": 2.5, "attention": 2, "sampling": 1.5, "rest": 1
+    }  # fmt: skip
+    assert sum(phase.by_kind_ns.values()) == phase.kernel_ns
+    assert (phase.n_graph_launches, phase.n_launched, phase.between_ns) == (1, 1, 30)
+    (row,) = server_table([[phase]]).rows
+    texts = dict(zip(server_table([[phase]]).heads, (cell.text for cell in row), strict=True))
+    assert texts["Launched as"] == "1 graph, 1 call"
+    assert (texts["MoE"], texts["Between steps"]) == ("4 ns", "30 ns")
+    assert "Communication" not in texts
+
+
 def test_two_runs_are_beside_each_other_batch_by_batch() -> None:
     before = server_phases(served([("step[DECODE bs=8]", 4 * _MS, 3 * _MS, False)]))
     after = server_phases(
