@@ -31,8 +31,8 @@ class TracingTimes:
         Nothing is imported: that is part of the first call's time, with us as without. What the
         user's code has set stays: its table and its file are written as without us.
         """
-        config = sys.modules.get("torch._dynamo.config")
-        timing = sys.modules.get("torch._dynamo.dynamo_profiler")
+        config: Any = sys.modules.get("torch._dynamo.config")
+        timing: Any = sys.modules.get("torch._dynamo.dynamo_profiler")
         graph = getattr(sys.modules.get("torch._dynamo.output_graph"), "OutputGraph", None)
         if timing is None or graph is None or not hasattr(config, "dynamo_profiler"):
             return
