@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 from profiler_core.analysis.graph_replays.phases import Kind, ServerPhase
 from profiler_core.analysis.rows.table import Cell, Table
-from profiler_core.analysis.wording.sentence import counted
 from profiler_core.units import format_count, format_duration, format_share
 
 TITLE = "Steps of the server"
@@ -13,7 +12,7 @@ MEANING = (
     "step lasts until the next one begins; the device waits for the rest of it: "
     "what the host and its launches cost. Between steps: the "
     "host, from the end of one to the begin of the next. One graph is a full replay, more are "
-    "piecewise; calls are what the host launches one by one."
+    "piecewise; single calls are what the host launches one by one."
 )
 
 _PHASES = {"prefill": "prefill", "mixed": "prefill and decode", "decode": "decode"}
@@ -25,6 +24,7 @@ _KINDS: dict[str, Kind] = {
     "Sampling": "sampling",
 }
 _NONE = "–"
+_ARROW = " → "
 
 _Value = Callable[[ServerPhase], str]
 
@@ -41,7 +41,7 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
     columns = {
         head: value
         for head, value in _COLUMNS.items()
-        if head not in _KINDS or any(_KINDS[head] in phase.by_kind_ns for phase in every)
+        if not every or head not in _MAY_BE_MISSING or any(value(p) != _NONE for p in every)
     }
     rows = []
     for key in keys:
@@ -49,7 +49,7 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
         name, batch = key
         label = _PHASES[name] + (f", {format_count(batch)}" if batch is not None else "")
         below = tuple(
-            f"{text} {_unit(unit, of_runs)}"
+            f"{text} {_unit(unit, text)}"
             for unit, value in _BELOW.items()
             if (text := _values(of_runs, value)).strip(f"{_NONE} →")
         )
@@ -58,27 +58,22 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
     return Table(("Phase, batch", *columns), tuple(rows))
 
 
-def _unit(unit: str, phases: Sequence[ServerPhase | None]) -> str:
-    is_one = unit == "steps" and all(phase is None or phase.n_steps == 1 for phase in phases)
-    return "step" if is_one else unit
+def _unit(unit: str, values: str) -> str:
+    """The singular where no run has another number than 1: "1 step", "– → 1 graph"."""
+    is_one = unit in _COUNTED and set(values.split(_ARROW)) <= {"1", _NONE}
+    return unit.removesuffix("s") if is_one else unit
 
 
 def _values(phases: Sequence[ServerPhase | None], value: _Value) -> str:
-    return " → ".join(_NONE if phase is None else value(phase) for phase in phases)
+    return _ARROW.join(_NONE if phase is None else value(phase) for phase in phases)
 
 
 def _of_kind(kind: Kind) -> _Value:
-    return lambda phase: format_duration(phase.by_kind_ns.get(kind, 0.0))
+    return lambda phase: format_duration(phase.by_kind_ns.get(kind))
 
 
 def _replayed(phase: ServerPhase) -> str:
     return format_share(phase.replayed_ns / phase.kernel_ns) if phase.kernel_ns else _NONE
-
-
-def _launched(phase: ServerPhase) -> str:
-    """How a step reaches the device: "1 graph", "25 graphs, 61 calls", "434 calls"."""
-    parts = ((phase.n_graph_launches, "graph"), (phase.n_launched, "call"))
-    return ", ".join(counted(round(n), word) for n, word in parts if round(n)) or _NONE
 
 
 _COLUMNS: dict[str, _Value] = {
@@ -89,10 +84,13 @@ _COLUMNS: dict[str, _Value] = {
     **{label: _of_kind(kind) for label, kind in _KINDS.items()},
     "Other kernels": _of_kind("rest"),
     "Replayed": _replayed,
-    "Launched as": _launched,
 }
+_MAY_BE_MISSING = (*_KINDS, "Between steps")
+_COUNTED = ("steps", "graphs", "single calls")
 _BELOW: dict[str, _Value] = {
     "steps": lambda phase: format_count(phase.n_steps),
+    "graphs": lambda phase: format_count(round(phase.n_graph_launches)),
+    "single calls": lambda phase: format_count(round(phase.n_launched)),
     "tokens/s": lambda phase: (
         _NONE if phase.tokens_per_s is None else format_count(round(phase.tokens_per_s))
     ),

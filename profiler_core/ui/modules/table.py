@@ -173,9 +173,9 @@ def _columns(shown: Shown) -> dict[str, Any]:
             width=62,
             help=f"Of the device time of {shown.labels[1]}'s step.",
         ),
-        "calls": number("calls", format="plain", width=66, help="Calls per step."),
+        "calls": number("calls", format="%g", width=66, help="Calls per step."),
         "n": number(
-            "kernels", format="plain", width=66,
+            "kernels", format="%g", width=66,
             help=f"Kernels, copies and memsets per step of {after} that work for it, shared ones "
             "included.",
         ),
