@@ -28,7 +28,7 @@ _LONGEST_STEP = 3.0
 # name fits, else its category, else "rest".
 Kind = Literal["products", "moe", "attention", "communication", "sampling", "rest"]
 _KIND_BY_NAME: tuple[tuple[Kind, str], ...] = (
-    ("moe", r"(?i)moe|expert|matmul_ogs|grouped_gemm|_routing_|bitmatrix|topk_?gating"),
+    ("moe", r"(?i)moe|expert|matmul_(ogs|scatter)|grouped_gemm|_routing_|bitmatrix|topk_?gating"),
     ("sampling", r"(?i)sampl|argmax|gumbel|multinomial|top_?k_?top_?p"),
 )
 _KIND_BY_CATEGORY: dict[str, Kind] = {

@@ -49,23 +49,22 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
         name, batch = key
         label = _PHASES[name] + (f", {format_count(batch)}" if batch is not None else "")
         below = tuple(
-            f"{text} {_unit(unit, text)}"
+            f"{_ARROW.join(texts)} {_unit(unit, texts)}"
             for unit, value in _BELOW.items()
-            if (text := _values(of_runs, value)).strip(f"{_NONE} →")
+            if set(texts := _texts(of_runs, value)) != {_NONE}
         )
-        values = (Cell(_values(of_runs, value)) for value in columns.values())
+        values = (Cell(_ARROW.join(_texts(of_runs, value))) for value in columns.values())
         rows.append((Cell(label, below=below), *values))
     return Table(("Phase, batch", *columns), tuple(rows))
 
 
-def _unit(unit: str, values: str) -> str:
+def _unit(unit: str, texts: Sequence[str]) -> str:
     """The singular where no run has another number than 1: "1 step", "– → 1 graph"."""
-    is_one = unit in _COUNTED and set(values.split(_ARROW)) <= {"1", _NONE}
-    return unit.removesuffix("s") if is_one else unit
+    return _SINGULAR.get(unit, unit) if set(texts) <= {"1", _NONE} else unit
 
 
-def _values(phases: Sequence[ServerPhase | None], value: _Value) -> str:
-    return _ARROW.join(_NONE if phase is None else value(phase) for phase in phases)
+def _texts(phases: Sequence[ServerPhase | None], value: _Value) -> list[str]:
+    return [_NONE if phase is None else value(phase) for phase in phases]
 
 
 def _of_kind(kind: Kind) -> _Value:
@@ -86,7 +85,7 @@ _COLUMNS: dict[str, _Value] = {
     "Replayed": _replayed,
 }
 _MAY_BE_MISSING = (*_KINDS, "Between steps")
-_COUNTED = ("steps", "graphs", "single calls")
+_SINGULAR = {"steps": "step", "graphs": "graph", "single calls": "single call"}
 _BELOW: dict[str, _Value] = {
     "steps": lambda phase: format_count(phase.n_steps),
     "graphs": lambda phase: format_count(round(phase.n_graph_launches)),
