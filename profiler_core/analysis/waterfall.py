@@ -17,7 +17,7 @@ from typing import Literal
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
-from profiler_core.analysis.ranks.critical import LATE_SHARE
+from profiler_core.analysis.ranks.awaited import LATE_SHARE
 from profiler_core.analysis.ranks.host_bound import as_idle, untold_waiting
 from profiler_core.analysis.ranks.job_summary import BUBBLE, LATE_RANK, OTHER_RANKS, SLOWED
 from profiler_core.analysis.step_time import Clock

@@ -1,7 +1,7 @@
 """Work that one rank of a job needs longer for than all others."""
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
-from profiler_core.analysis.ranks.critical import LATE_SHARE
+from profiler_core.analysis.ranks.awaited import LATE_SHARE
 from profiler_core.analysis.ranks.job_ledger import SlowerGroups
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.units import format_duration

@@ -70,7 +70,7 @@ _BUS = (
 )
 _MEASURES: tuple[tuple[str, str, str, Unit, int, Callable[[Job], float | None]], ...] = (
     (
-        "step_ns", "Step", "Profiled step, mean over ranks and steps.",
+        "step_ns", "Step", "Profiled step of the slowest rank, mean over the steps.",
         "ns", BETTER_LESS, lambda job: job.step_ns,
     ),
     (

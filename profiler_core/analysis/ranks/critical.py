@@ -7,36 +7,28 @@ took longer is a part of its own. All ns per step, on the profiler's clock.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
-import numpy as np
 import polars as pl
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.intervals import merge
+from profiler_core.analysis.ranks.awaited import (
+    LATE_SHARE,
+    Awaited,
+    WaitingGroup,
+    awaited,
+    connected,
+    most_awaited,
+)
 from profiler_core.analysis.ranks.exchanges import Exchange, exchanges
-from profiler_core.analysis.ranks.kernel_times import COMMUNICATION, cost_beside
+from profiler_core.analysis.ranks.kernel_times import COMMUNICATION
 from profiler_core.analysis.ranks.pipeline import bubble_ns
+from profiler_core.analysis.ranks.rank_row import RankRow, step_of_job
 from profiler_core.analysis.ranks.rank_summary import RankSummary
+from profiler_core.analysis.ranks.rank_work import RankWork, more_work, work_of_ranks
 from profiler_core.analysis.ranks.slowed_kernels import SlowedKernel, slowed_kernels
-
-# A rank for which less of a step is waited is not late: ranks never arrive at the same instant.
-LATE_SHARE = 0.02
-
-
-@dataclass(frozen=True)
-class RankSteps:
-    """What the critical path takes of one rank, means over the steps that all ranks have."""
-
-    rank: int
-    step_ns: float
-    exposed_communication_ns: float
-    exposed_copy_ns: float
-    idle_ns: float
-    waited_ns: float
-    made_wait_ns: float  # of all other ranks together
-
 
 @dataclass(frozen=True)
 class Lateness:
@@ -119,51 +111,64 @@ class CriticalPath:
 
 def critical_path(
     ranks: Sequence[RankSummary],
-    steps: Sequence[RankSteps],
+    rows: Sequence[RankRow],
     calls: pl.DataFrame,
     names: Sequence[str],
+    groups: Sequence[WaitingGroup],
 ) -> tuple[CriticalPath | None, CriticalPath | None]:
     """Divide the job's step along two ranks: the awaited one, and one that works more than it.
 
     The first is None for a single rank, without GPUs, and where ranks share no step; the second
-    where the awaited rank works most, or no rank works `LATE_SHARE` of the step more than others.
+    where the awaited rank works most, or no rank works `LATE_SHARE` of the step more than those
+    that wait for it in the end.
 
     Args:
         ranks: that could be read.
-        steps: of the same ranks.
+        rows: of the same ranks.
         calls: of `matched`, of these ranks and steps.
         names: of the steps that all ranks have.
+        groups: of `waiting_groups`, of these calls.
     """
     if len(ranks) < 2 or not names or not all(rank.on_gpu for rank in ranks):
         return None, None
-    awaited = max(steps, key=lambda row: (_awaited_ns(row, len(ranks)), -row.rank))
-    work = _work(ranks, names)
-    busiest = max(steps, key=lambda row: (work[row.rank].total_ns, -row.rank))
-    path = _path_along(awaited, ranks, steps, calls, names, work)
-    if busiest.rank == awaited.rank or not _more_work(work, busiest, is_awaited=False)[1]:
+    row_of = {row.rank: row for row in rows}
+    work = work_of_ranks(ranks, names)
+    of_ranks = awaited(rows, groups)
+    late = most_awaited(of_ranks)
+    path = _path_along(row_of[late.rank], late, ranks, rows, calls, names, work)
+    busiest = max(rows, key=lambda row: (work[row.rank].total_ns, -row.rank))
+    others = connected(busiest.rank, groups)
+    if busiest.rank == late.rank or not others:
         return path, None
-    return path, _path_along(busiest, ranks, steps, calls, names, work)
+    by_work = replace(of_ranks[busiest.rank], others=others)
+    if not _late_work(work, busiest, by_work, is_awaited=False)[1]:
+        return path, None
+    return path, _path_along(busiest, by_work, ranks, rows, calls, names, work)
 
 
 def _path_along(
-    chosen: RankSteps,
+    chosen: RankRow,
+    waited_for: Awaited,
     ranks: Sequence[RankSummary],
-    steps: Sequence[RankSteps],
+    rows: Sequence[RankRow],
     calls: pl.DataFrame,
     names: Sequence[str],
-    work: "Mapping[int, _Work]",
+    work: Mapping[int, RankWork],
 ) -> CriticalPath:
-    """Divide the job's step along one rank."""
+    """Divide the job's step along one rank, held against the others that wait for it."""
     by_rank = {summary.rank: summary for summary in ranks}
-    own = by_rank[chosen.rank]
+    own, others = by_rank[chosen.rank], [by_rank[rank] for rank in waited_for.others]
     n = len(names)
 
     slowed_ns = work[chosen.rank].slowed_ns
-    is_awaited = _awaited_ns(chosen, len(ranks)) >= LATE_SHARE * chosen.step_ns
-    shown, late_work = _more_work(work, chosen, is_awaited=is_awaited)
+    is_awaited = waited_for.ns >= LATE_SHARE * chosen.step_ns
+    shown, late_work = _late_work(work, chosen, waited_for, is_awaited=is_awaited)
     work_ns = dict(work[shown].by_category)
     idle_ns = _idle_by_cause(own, chosen.idle_ns)
-    more_idle_ns = _more_idle_ns(by_rank, steps, chosen) if is_awaited else 0.0
+    others_idle_ns = median(row.idle_ns for row in rows if row.rank in waited_for.others)
+    more_idle_ns = (
+        _more_idle_ns(own, others, chosen.idle_ns - others_idle_ns) if is_awaited else 0.0
+    )
     share = more_idle_ns / chosen.idle_ns if chosen.idle_ns else 0.0
     late_idle = {cause: ns * share for cause, ns in idle_ns.items()}
     own_calls = calls.filter(pl.col("rank") == chosen.rank)
@@ -177,13 +182,13 @@ def _path_along(
     )
     late = None
     if late_work or any(late_idle.values()):
-        stalled_ns = min(sum(late_idle.values()), _stalls_ns(by_rank, chosen.rank))
+        stalled_ns = min(sum(late_idle.values()), _stalls_ns(own, others))
         late = Lateness(chosen.rank, late_work, _nonzero(late_idle), stalled_ns)
     idle_ns = {cause: ns - late_idle[cause] for cause, ns in idle_ns.items()}
     parts = sum(work_ns.values()) + sum(late_work.values())
     overlap_ns = chosen.step_ns - parts - slowed_ns - chosen.idle_ns - sum(waited_ns.values())
     # The job's step ends with its slowest rank.
-    slowest_ns = float(np.mean([max(_step_ns(rank, name) for rank in ranks) for name in names]))
+    slowest_ns = step_of_job(rows)
     idle_ns["tail"] = idle_ns.get("tail", 0.0) + slowest_ns - chosen.step_ns
     return CriticalPath(
         rank=chosen.rank,
@@ -202,8 +207,8 @@ def _path_along(
         n_late_gaps=own.idle.n_late / max(1, len(own.steps)) if own.idle else 0.0,
         own_gap_ns=own.idle.own_gap_ns if own.idle else 0.0,
         host_ns=own.host_busy_ns,
-        others_host_ns=_others_host_ns(by_rank, chosen.rank),
-        waited_for_hosts_ns=_waited_for_hosts_ns(by_rank, steps, waited_ns),
+        others_host_ns=median(other.host_busy_ns for other in others),
+        waited_for_hosts_ns=_waited_for_hosts_ns(by_rank, rows, waited_ns),
         exchanges=exchanges(own_calls, n),
         slowed_kernels=slowed_kernels(ranks, chosen.rank, names),
         bubble_ns=bubble_ns(
@@ -214,17 +219,22 @@ def _path_along(
     )
 
 
-def _awaited_ns(row: RankSteps, n_ranks: int) -> float:
-    """For how long another rank waits for this one, beyond what it waits itself; per step."""
-    return row.made_wait_ns / (n_ranks - 1) - row.waited_ns
+def _late_work(
+    work: Mapping[int, RankWork], chosen: RankRow, waited_for: Awaited, *, is_awaited: bool
+) -> tuple[int, dict[str, float]]:
+    """The rank whose work is shown, and what the critical rank works more than that, by category.
 
-
-def _others_host_ns(by_rank: Mapping[int, RankSummary], rank: int) -> float:
-    return median(other.host_busy_ns for number, other in by_rank.items() if number != rank)
+    More work is late work even where the others' hosts make it wait as long elsewhere.
+    """
+    typical, more = more_work(work, chosen.rank, waited_for.others)
+    more_ns = sum(more.values())
+    if more_ns > 0 and (is_awaited or more_ns >= LATE_SHARE * chosen.step_ns):
+        return typical, more
+    return chosen.rank, {}
 
 
 def _waited_for_hosts_ns(
-    by_rank: Mapping[int, RankSummary], steps: Sequence[RankSteps], waited_ns: Mapping[int, float]
+    by_rank: Mapping[int, RankSummary], steps: Sequence[RankRow], waited_ns: Mapping[int, float]
 ) -> float:
     return sum(
         min(waited_ns.get(row.rank, 0.0), _host_idle_ns(by_rank[row.rank], row.idle_ns))
@@ -241,86 +251,31 @@ def _of_hosts_ns(idle_ns: Mapping[str, float]) -> float:
     return sum(ns for cause, ns in idle_ns.items() if cause.startswith("host_"))
 
 
-def _more_idle_ns(
-    by_rank: Mapping[int, RankSummary], steps: Sequence[RankSteps], late: RankSteps
-) -> float:
-    """By how much the late rank idles for longer than the median of the others, per step.
+def _more_idle_ns(late: RankSummary, others: Sequence[RankSummary], longer_ns: float) -> float:
+    """How much of a longer idle time is the doing of the late rank's host, per step.
 
     A rank that waits is never idle, however slow its own host is: so what the late rank's host
     costs is only what its range of a step exceeds the time that the others' hosts are busy, or the
     long pauses that theirs do not make.
+
+    Args:
+        late: the rank.
+        others: that wait for it.
+        longer_ns: by how much it idles for longer than the median of the others.
     """
-    idle_ns = late.idle_ns - median(row.idle_ns for row in steps if row.rank != late.rank)
-    slower_ns = by_rank[late.rank].host_ns - _others_host_ns(by_rank, late.rank)
-    return max(0.0, min(idle_ns, max(slower_ns, _stalls_ns(by_rank, late.rank))))
+    slower_ns = late.host_ns - median(other.host_busy_ns for other in others)
+    return max(0.0, min(longer_ns, max(slower_ns, _stalls_ns(late, others))))
 
 
-def _stalls_ns(by_rank: Mapping[int, RankSummary], late: int) -> float:
+def _stalls_ns(late: RankSummary, others: Sequence[RankSummary]) -> float:
     """The long pauses of the late rank's host beyond the median of the others', per step."""
-    others = median(rank.host_stalls_ns for number, rank in by_rank.items() if number != late)
-    return max(0.0, by_rank[late].host_stalls_ns - others)
+    return max(0.0, late.host_stalls_ns - median(other.host_stalls_ns for other in others))
 
 
 def _waiting_share(hidden_transfer_ns: float, hidden_waiting_ns: float) -> float:
     """How much of what slowed the kernels beside collectives was waiting, by its time there."""
     waiting_ns, transfer_ns = max(0.0, hidden_waiting_ns), max(0.0, hidden_transfer_ns)
     return waiting_ns / (waiting_ns + transfer_ns) if waiting_ns + transfer_ns else 0.0
-
-
-@dataclass(frozen=True)
-class _Work:
-    """What one rank's events cost alone, ns per step by category, and what they took longer."""
-
-    by_category: Mapping[str, float]
-    slowed_ns: float
-
-    @property
-    def total_ns(self) -> float:
-        return sum(self.by_category.values())
-
-
-def _work(ranks: Sequence[RankSummary], names: Sequence[str]) -> dict[int, _Work]:
-    """By rank; collectives are left out."""
-    n = len(names)
-    kernels = [summary.kernels.filter(pl.col("step").is_in(list(names))) for summary in ranks]
-    shares = cost_beside(kernels)
-    beside_ns = pl.col("dur_ns") - pl.col("alone_ns")
-    work = {}
-    for position, (summary, times) in enumerate(zip(ranks, kernels, strict=True)):
-        own = times.join(shares.filter(pl.col("rank") == position), on="key", how="left")
-        lost_ns = beside_ns * (1 - pl.col("share").fill_null(1.0))
-        costs = _sums(own, pl.col("dur_ns") - lost_ns)
-        work[summary.rank] = _Work(
-            {category: ns / n for category, ns in costs.items()},
-            float(own.select(lost_ns.sum()).item()) / n,
-        )
-    return work
-
-
-def _more_work(
-    work: Mapping[int, _Work], chosen: RankSteps, *, is_awaited: bool
-) -> tuple[int, dict[str, float]]:
-    """The rank whose work is shown, and what the critical rank works more than that, by category.
-
-    More work is late work even where the others' hosts make it wait as long elsewhere.
-    """
-    others = sorted((own.total_ns, rank) for rank, own in work.items() if rank != chosen.rank)
-    typical = others[(len(others) - 1) // 2][1]  # of median work; the lower one of two
-    late_work = _difference(work[chosen.rank].by_category, work[typical].by_category)
-    more_ns = sum(late_work.values())
-    if more_ns > 0 and (is_awaited or more_ns >= LATE_SHARE * chosen.step_ns):
-        return typical, late_work
-    return chosen.rank, {}
-
-
-def _difference(own: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
-    each = {category: own.get(category, 0.0) - other.get(category, 0.0) for category in CATEGORIES}
-    return {category: ns for category, ns in each.items() if ns}
-
-
-def _sums(times: pl.DataFrame, ns: pl.Expr) -> dict[str, float]:
-    by_category = times.group_by("category").agg(ns.sum().cast(pl.Float64).alias("ns"))
-    return dict(by_category.with_columns(pl.col("category").cast(pl.String)).iter_rows())
 
 
 def _idle_by_cause(rank: RankSummary, idle_ns: float) -> dict[str, float]:
@@ -370,10 +325,6 @@ def _exposed_waiting(calls: pl.DataFrame) -> dict[int, float]:
 
 def _length(merged: pl.DataFrame) -> int:
     return int((merged["end"] - merged["start"]).sum())
-
-
-def _step_ns(rank: RankSummary, name: str) -> int:
-    return next(step.dur_ns for step in rank.steps if step.name == name)
 
 
 def _nonzero(parts: Mapping[str, float]) -> dict[str, float]:

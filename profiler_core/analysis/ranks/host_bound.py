@@ -7,7 +7,8 @@ so long, and what others were later than it in the trace may be the profiler's d
 
 from collections.abc import Mapping
 
-from profiler_core.analysis.ranks.critical import LATE_SHARE, CriticalPath
+from profiler_core.analysis.ranks.awaited import LATE_SHARE
+from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS, SLOWED
 
 

@@ -6,31 +6,32 @@ clock: durations are compared, never start times of different machines.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from profiler_core.analysis.ranks.alike import AlikeRanks, alike_ranks
-from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
-from profiler_core.analysis.ranks.critical import (
-    CriticalPath,
-    RankSteps,
-    critical_path,
+from profiler_core.analysis.ranks.awaited import (
+    LATE_SHARE,
+    WaitingGroup,
+    awaited,
+    most_awaited,
+    waiting_groups,
 )
+from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
+from profiler_core.analysis.ranks.critical import CriticalPath, critical_path
 from profiler_core.analysis.ranks.host_bound import awaited_without_profiler
 from profiler_core.analysis.ranks.kernel_times import cost_beside
 from profiler_core.analysis.ranks.links import Link, links
 from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched
 from profiler_core.analysis.ranks.process_groups import Dimension, dimensions
-from profiler_core.analysis.ranks.rank_row import RankRow
+from profiler_core.analysis.ranks.rank_row import RankRow, step_of_job
 from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
 from profiler_core.analysis.ranks.waiting import RankCost, waits_of
 from profiler_core.analysis.wording.sentence import ended
 
 # Ranks whose kernels the job's ledger reads one by one.
 MOST_LEDGER_RANKS = 16
-# Less waiting than this share of the step is nobody's fault.
-_WORTH_SAYING = 0.02
 _ON_CPU = (
     "The ranks ran on CPUs: compute is the time in which an operator ran, communication that of "
     "the collectives on threads of their own. What these move is not in such traces, so "
@@ -76,7 +77,7 @@ class Job:
     n_steps: int  # that all ranks have
     world_size: int | None  # as the traces say
     missing: tuple[int, ...]  # ranks below world_size (or the highest) that nobody brought
-    step_ns: float | None  # mean over ranks and steps
+    step_ns: float | None  # of each step the slowest rank's, the mean over the steps
     wait_share: float | None  # waiting of all ranks / time of all ranks
     compute_imbalance: float | None  # slowest rank's compute / mean - 1
     skew_ns: float | None  # median over collectives: between the first and the last arrival
@@ -117,7 +118,8 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     rows = tuple(_rank_row(s, names, waiting.get(s.rank, _NO_WAITING)) for s in usable)
     spread = calls.filter(pl.col("is_shared")).group_by(KEY).agg(pl.col("wait_ns").max())
     total_step = sum(row.step_ns for row in rows)
-    path, by_work = critical_path(usable, [_steps_of(row) for row in rows], calls, names)
+    groups = waiting_groups(calls, len(names))
+    path, by_work = critical_path(usable, rows, calls, names, groups)
     mesh = dimensions({s.rank: s.groups for s in usable}, [s.rank for s in usable])
     notes = _file_notes(summaries, usable)
     notes += _completeness_notes(present, missing, usable)
@@ -129,11 +131,11 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         n_steps=len(names),
         world_size=world,
         missing=missing,
-        step_ns=total_step / len(rows) if rows else None,
+        step_ns=step_of_job(rows) if rows else None,
         wait_share=sum(r.waited_ns for r in rows) / total_step if spread.height else None,
         compute_imbalance=_compute_imbalance(rows),
         skew_ns=float(spread["wait_ns"].median()) if spread.height else None,  # type: ignore[arg-type]
-        straggler=_straggler(rows, _n_waiters(calls)) if spread.height else None,
+        straggler=_straggler(rows, groups, _n_waiters(calls), path) if spread.height else None,
         critical=path,
         by_work=by_work,
         costs=_costs(usable, rows, names, calls, (path, by_work)),
@@ -181,10 +183,6 @@ def _of_one_device(summaries: Sequence[RankSummary]) -> Sequence[RankSummary]:
     if not any(s.on_gpu and s.problem is None for s in summaries):
         return summaries
     return [s if s.on_gpu or s.problem else replace(s, problem=no_gpu(s.mended)) for s in summaries]
-
-
-def _steps_of(row: RankRow) -> RankSteps:
-    return RankSteps(**{field.name: getattr(row, field.name) for field in fields(RankSteps)})
 
 
 def _file_notes(summaries: Sequence[RankSummary], usable: Sequence[RankSummary]) -> list[str]:
@@ -356,24 +354,34 @@ def _n_waiters(calls: pl.DataFrame) -> dict[int, int]:
     return dict(waited.group_by("last_rank").agg(pl.col("rank").n_unique()).iter_rows())
 
 
-def _straggler(rows: Sequence[RankRow], n_waiters: Mapping[int, int]) -> Straggler | None:
-    """The rank that stands out, in a job of thousands for the few that share its groups too."""
-    waiting = sum(row.made_wait_ns for row in rows)
-    worst = max(rows, key=lambda row: row.made_wait_ns)
-    waiters = n_waiters.get(worst.rank, 0)
+def _straggler(
+    rows: Sequence[RankRow],
+    groups: Sequence[WaitingGroup],
+    n_waiters: Mapping[int, int],
+    path: CriticalPath | None,
+) -> Straggler | None:
+    """The rank that is awaited most, where it stands out in the group that waits for it.
+
+    Stages of a pipeline wait for each other in any case: one is late where it needs more.
+    """
+    late = most_awaited(awaited(rows, groups))
+    waiters = n_waiters.get(late.rank, 0)
+    worst = next(row for row in rows if row.rank == late.rank)
     mean_step_ns = sum(row.step_ns for row in rows) / len(rows)
-    if not waiters or waiting < _WORTH_SAYING * mean_step_ns * (waiters + 1):
+    of_group = len(late.others) + 1
+    if not waiters or late.ns <= 0 or late.group_ns < LATE_SHARE * mean_step_ns * of_group:
         return None
-    share = worst.made_wait_ns / waiting
+    if not late.is_late and path is not None and path.late is None:
+        return None
     # Even ranks share the waiting: half each of two, so two need a clearer case than many.
-    if share < 0.5 + 0.5 / len(rows):
+    if late.share < 0.5 + 0.5 / of_group:
         return None
-    others = [row for row in rows if row is not worst]
+    others = [row for row in rows if row.rank in late.others]
     compute = sum(row.compute_ns for row in others) / len(others)
     idle = sum(row.idle_ns for row in others) / len(others)
     return Straggler(
         rank=worst.rank,
-        share=share,
+        share=worst.made_wait_ns / sum(row.made_wait_ns for row in rows),
         made_wait_ns=worst.made_wait_ns,
         n_waiters=waiters,
         compute_more=worst.compute_ns / compute - 1 if compute else None,

@@ -60,7 +60,7 @@ def show_job_steps(jobs: Sequence[ChosenJob], numbers: ComparedNumbers) -> None:
 
 def show_measures(jobs: Sequence[ChosenJob]) -> None:
     """One line for each measure, one column for each run."""
-    section("All ranks together", "Per step, profiled; means over the ranks.")
+    section("All ranks together", "Per step, profiled; means over the ranks, but for the step, which is the slowest rank's.")
     rows = measure_rows(measures(tuple(chosen_job.job for chosen_job in jobs)))
     table = Table(("", *(chosen_job.label for chosen_job in jobs)), rows)
     show_table(table, named=True, width_px=260 + 230 * len(jobs))
