@@ -30,6 +30,7 @@ from profiler_core.analysis.ranks.rank_summary import RankSummary
 from profiler_core.analysis.ranks.rank_work import RankWork, more_work, work_of_ranks
 from profiler_core.analysis.ranks.slowed_kernels import SlowedKernel, slowed_kernels
 
+
 @dataclass(frozen=True)
 class Lateness:
     """What the late rank needs more than the others, ns per step.

@@ -60,7 +60,10 @@ def show_job_steps(jobs: Sequence[ChosenJob], numbers: ComparedNumbers) -> None:
 
 def show_measures(jobs: Sequence[ChosenJob]) -> None:
     """One line for each measure, one column for each run."""
-    section("All ranks together", "Per step, profiled; means over the ranks, but for the step, which is the slowest rank's.")
+    section(
+        "All ranks together",
+        "Per step, profiled; the step of the slowest rank, everything else as a mean over them.",
+    )
     rows = measure_rows(measures(tuple(chosen_job.job for chosen_job in jobs)))
     table = Table(("", *(chosen_job.label for chosen_job in jobs)), rows)
     show_table(table, named=True, width_px=260 + 230 * len(jobs))

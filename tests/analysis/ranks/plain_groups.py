@@ -38,18 +38,20 @@ def waits(traces):
         for step, members, between_two, us in calls_of(trace, rank):
             number = counts[step, members] = counts.get((step, members), 0) + 1
             same.setdefault((step, members, between_two, number), {})[rank] = us
-    return [
-        (members, between_two, min(of, key=of.get), {r: us - min(of.values()) for r, us in of.items()})
-        for (_, members, between_two, _), of in same.items()
-        if len(of) > 1
-    ]  # fmt: skip
+    answer = []
+    for (_, members, between_two, _), of_ranks in same.items():
+        if len(of_ranks) > 1:
+            last = min(of_ranks, key=of_ranks.get)
+            waited = {rank: us - of_ranks[last] for rank, us in of_ranks.items()}
+            answer.append((members, between_two, last, waited))
+    return answer
 
 
 def awaited(traces):
     """{rank: how long others wait for it}: the most over its groups of collectives.
 
-    Of a group it is what one of the others waits for it, and no more than by how much longer one of
-    the others waits in all. Of two that send and receive, what the other waits less its own waiting.
+    Of a group it is what one of the others waits for it, and no more than by how much longer one
+    of them waits in all. Of two that send and receive, what the other waits less its own waiting.
     """
     n_steps = len(steps(next(iter(traces.values()))))
     made, own = {}, dict.fromkeys(traces, 0.0)
