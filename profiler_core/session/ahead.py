@@ -23,7 +23,7 @@ def make_ahead(comparison: Comparison, *, explanation: bool) -> None:
         comparison: of runs that were read before; else nothing is done.
         explanation: that of the candidate that pages show first too.
     """
-    if not all(map(_was_read, comparison.runs)):
+    if not all(map(_was_read, comparison.opened)):
         return
     _at_once(comparison.runs, lambda run: run.side)
     if not explanation or all(pair.not_explained is not None for pair in comparison.pairs):

@@ -25,6 +25,7 @@ from profiler_core.session.kept import is_kept, lasting
 from profiler_core.session.pair import Pair
 from profiler_core.session.reading import Reading
 from profiler_core.session.run import Run
+from profiler_core.session.same_rank import rank_of_all
 
 T = TypeVar("T")
 Made = TypeVar("Made")
@@ -57,9 +58,17 @@ class Comparison:
         return cls([Run.open(path, reading=reading) for path in paths])
 
     @property
-    def runs(self) -> tuple[Run, ...]:
-        """The baseline, then the candidates."""
+    def opened(self) -> tuple[Run, ...]:
+        """The baseline, then the candidates, whatever rank of a job each of them shows."""
         return self._runs
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The baseline, then the candidates, all of one rank where ranks run other programs."""
+        if sum(run.rank_files is not None for run in self._runs) < 2:
+            return self._runs
+        rank = self._cache.get(("rank of all", self.version), lambda: rank_of_all(self._runs))
+        return self._runs if rank is None else tuple(run.with_rank(rank) for run in self._runs)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -75,7 +84,7 @@ class Comparison:
     @property
     def baseline(self) -> Run:
         """The run that the candidates are compared with."""
-        return self._runs[0]
+        return self.runs[0]
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -90,16 +99,10 @@ class Comparison:
 
     @cached_property
     def numbers(self) -> ComparedNumbers:
-        """Every number of every run, side by side; each side as its own trace says.
-
-        Of jobs whose ranks run other programs, such as stages of a pipeline, all sides count the
-        kernels of one rank.
-        """
-        ranks = (pair.rank_of_both for pair in self.pairs)
-        rank = next((rank for rank in ranks if rank is not None), None)
+        """Every number of every run, side by side; each side as its own trace says."""
         sides = [
-            replace(run.side if rank is None else run.side_of(rank), label=label)
-            for run, label in zip(self._runs, self.labels, strict=True)
+            replace(run.side, label=label)
+            for run, label in zip(self.runs, self.labels, strict=True)
         ]
         return self.answer("numbers", lambda: compare(sides[0], sides[1:]))
 
@@ -202,7 +205,7 @@ class Comparison:
         """
         asked = (beside.files.trace, self.version, question)
         return lasting(
-            self._cache, asked, kind, make, lambda: not any(run.unreadable for run in self._runs)
+            self._cache, asked, kind, make, lambda: not any(run.unreadable for run in self.runs)
         )
 
     def has_lasting(self, question: Hashable, beside: Run, kind: type[T]) -> bool:
@@ -214,5 +217,5 @@ class Comparison:
 
         An answer made without an unreadable file is not shared with a process that can read it.
         """
-        unread = tuple(run.unreadable for run in self._runs)
+        unread = tuple(run.unreadable for run in self.runs)
         return self._cache.get(("comparison", self.version, unread, question), make)

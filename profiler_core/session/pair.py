@@ -22,14 +22,13 @@ from profiler_core.analysis.gate.limits import Limit
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.ledger.sides import LedgerSide
 from profiler_core.analysis.memory.comparison import MemoryComparison, compare_memory
-from profiler_core.analysis.ranks.job_ledger import JobLedger, job_ledger, runs_same_kernels
+from profiler_core.analysis.ranks.job_ledger import JobLedger, job_ledger
 from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.verdict import Verdict, verdict
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.notes import pair_notes
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.run import Measurement
-from profiler_core.model.trace import Trace
 from profiler_core.session.divided import Divided, divided
 from profiler_core.session.run import Run
 
@@ -137,46 +136,11 @@ class Pair:
         )
 
     def _ledger(self) -> FusionLedger:
-        baseline, right = self._ledger_material
+        materials = self.baseline.material, self.candidate.material
         return self._comparison.answer(
             ("ledger", self._number),
-            lambda: pair_ledger(self._comparison.numbers, baseline, right, self._others()),
+            lambda: pair_ledger(self._comparison.numbers, *materials, self._others()),
         )
-
-    @property
-    def _ledger_material(self) -> tuple[Material, Material]:
-        """Of the shown ranks; where these run other programs, the candidate's rank of both jobs."""
-        baseline, candidate = self.baseline.material, self.candidate.material
-        ranks = self._shown_ranks
-        if ranks is None or ranks[0] == ranks[1]:
-            return baseline, candidate
-        other = self.baseline.material_of(ranks[1])
-
-        return (baseline if self._mixes_ranks else other), candidate
-
-    @property
-    def rank_of_both(self) -> int | None:
-        """The rank whose kernels stand for both jobs, where their ranks run other programs."""
-        ranks = self._shown_ranks
-        return None if ranks is None or self._mixes_ranks else ranks[1]
-
-    @property
-    def _mixes_ranks(self) -> bool:
-        """May the ledger face one rank of the baseline with another of the candidate?"""
-        ranks = self._shown_ranks
-        if ranks is None or ranks[0] == ranks[1]:
-            return True
-
-        def same() -> bool:
-            traces = self.baseline.worked_trace, self.baseline.worked_trace_of(ranks[1])
-            return None in traces or runs_same_kernels(*cast("tuple[Trace, Trace]", traces))
-
-        return self._comparison.answer(("mixes ranks", self._number), same)
-
-    @property
-    def _shown_ranks(self) -> tuple[int, int] | None:
-        paths = [run.job.critical if run.job is not None else None for run in self.runs]
-        return None if paths[0] is None or paths[1] is None else (paths[0].shown, paths[1].shown)
 
     @property
     def job_ledger(self) -> JobLedger | None:
@@ -185,19 +149,20 @@ class Pair:
         Raises:
             NothingToAnalyse: the two cannot be matched, and why.
         """
-        ranks, ledger = self._shown_ranks, self.ledger
+        ledger = self.ledger
         jobs = [run.job for run in self.runs]
-        sides = [material.ledger_side for material in self._ledger_material]
-        if ranks is None or jobs[0] is None or jobs[1] is None or None in sides:
+        ranks = [run.shown_rank for run in self.runs]
+        sides = [run.material.ledger_side for run in self.runs]
+        if jobs[0] is None or jobs[1] is None or None in (*ranks, *sides):
             return None
         in_baseline = {cost.rank for cost in jobs[0].costs}
         both = [cost.rank for cost in jobs[1].costs if cost.rank in in_baseline]
         n_ranks = len(jobs[1].ranks)
-        of = ranks if self._mixes_ranks else (ranks[1], ranks[1])
-        shown = (cast("LedgerSide", sides[0]), cast("LedgerSide", sides[1]))
+        shown = cast("tuple[int, int]", tuple(ranks))
+        shown_sides = cast("tuple[LedgerSide, LedgerSide]", tuple(sides))
         return self._comparison.answer(
             ("job ledger", self._number),
-            lambda: job_ledger(ledger, of, shown, both, self._sides_of_rank, n_ranks),
+            lambda: job_ledger(ledger, shown, shown_sides, both, self._sides_of_rank, n_ranks),
         )
 
     def _sides_of_rank(

@@ -31,8 +31,6 @@ from profiler_core.analysis.graph_replays.phases import ServerPhase, server_phas
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
 from profiler_core.analysis.ranks.job_summary import with_job
-from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
-from profiler_core.analysis.ranks.waiting import as_it_costs
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.analysis.telemetry.run import (
     BY_PROFILER,
@@ -41,15 +39,14 @@ from profiler_core.analysis.telemetry.run import (
     run_telemetry,
 )
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ingest.run import open_rank, open_run
+from profiler_core.ingest.run import open_run
 from profiler_core.ingest.telemetry.reader import RunSamples
-from profiler_core.model.compilation import CompileLog
 from profiler_core.model.history import HeadlineMetrics
 from profiler_core.model.trace import Trace
-from profiler_core.ranks.remote import is_url
 from profiler_core.session.divided import Divided, divided_alone
 from profiler_core.session.kept import load
-from profiler_core.session.parts import Part, RunParts
+from profiler_core.session.parts import Part
+from profiler_core.session.ranked_run import RankedRun
 from profiler_core.session.reading import Reading
 
 
@@ -61,7 +58,7 @@ class RunFindings:
     notes: tuple[str, ...]
 
 
-class Run(RunParts):
+class Run(RankedRun):
     """A run directory or a bare trace. Answers do not change: for changed files open it again."""
 
     @classmethod
@@ -70,49 +67,6 @@ class Run(RunParts):
         return cls(open_run(path, *other_paths), reading=reading)
 
     # What is known of it
-
-    def of_rank(self, rank: int) -> "Run | None":
-        """A rank of its job as a run of its own, with its own logs; None: it has no local file."""
-        files = self.rank_files.files if self.rank_files is not None else ()
-        location = next((file.location for file in files if file.rank == rank), None)
-        if location is None or is_url(location):
-            return None
-        if self._files.trace is not None and Path(location) == self._files.trace:
-            return self
-        rank_files = open_rank(self._files, rank, Path(location))
-        return Run(rank_files, reading=self._reading, cache=self._cache)
-
-    @property
-    def shown(self) -> "Run":
-        """The rank of its job whose kernels, logs and groups are shown; itself without a job."""
-        job = self.job
-        path = job.critical if job is not None else None
-        return (path and self.of_rank(path.shown)) or self
-
-    @property
-    def worked_trace(self) -> Trace | None:
-        """Its trace; of a job the shown rank's, as its work costs alone (`as_it_costs`)."""
-        job = self.job
-        if self.trace is None or job is None or job.critical is None:
-            return self.trace
-        return self.worked_trace_of(job.critical.shown) or self.trace
-
-    def worked_trace_of(self, rank: int) -> Trace | None:
-        """The trace of a rank of its job, as its work costs alone; None: it is not read for that.
-
-        Args:
-            rank: one of `Job.costs`.
-        """
-        job = self.job
-        costs = job.costs if job is not None else ()
-        cost = next((cost for cost in costs if cost.rank == rank), None)
-        run = self.of_rank(rank)
-        trace = run.trace if run is not None else None
-        if job is None or trace is None or cost is None:
-            return None
-        if job.critical is None or rank != job.critical.shown:  # asked for once
-            return as_it_costs(trace, cost)
-        return self._answer("worked trace", lambda: as_it_costs(trace, cost))
 
     @property
     def summary(self) -> Summary | None:
@@ -131,26 +85,14 @@ class Run(RunParts):
         if trace is None:
             return None
         measurement = self.record.measurement
-        job = self.job
+        rank, job = self.shown_rank, self.job
         path = job.critical if job is not None else None
 
         def make() -> Summary:
             summary = self._cached("summary", lambda: summarise(trace, measurement))
-            return with_job(summary, path, path.shown) if path is not None else summary
+            return summary if path is None or rank is None else with_job(summary, path, rank)
 
         return self._attempt("trace", "summary", make)
-
-    def _summary_of(self, rank: int) -> Summary | None:
-        """The same with the kernels of another rank of its job, if that one's trace is read."""
-        path = self.job.critical if self.job is not None else None
-        trace = self.worked_trace_of(rank) if path is not None and path.shown != rank else None
-        if path is None or trace is None:
-            return self.summary
-        measurement = self.record.measurement
-        return self._answer(
-            f"summary of rank {rank}",
-            lambda: with_job(summarise(trace, measurement), path, rank),
-        )
 
     @property
     def compiled_by_script(self) -> ScriptCompilation | None:
@@ -176,18 +118,6 @@ class Run(RunParts):
         return compile_time(self.compile_log)
 
     @property
-    def compiling_by_rank(self) -> tuple[RankCompiling, ...]:
-        """What compiling cost each rank of its job, by their own logs; () without."""
-        job, files = self.job, self.rank_files
-        if job is None or files is None:
-            return ()
-        logs: dict[int, CompileLog | None] = {}
-        for cost in job.costs:
-            rank = self.of_rank(cost.rank)
-            logs[cost.rank] = rank.compile_log if rank is not None else None
-        return compiling_of_ranks(logs, job.costs)
-
-    @property
     def telemetry(self) -> RunTelemetry | None:
         """What was sampled, in numbers; None: nothing was."""
         samples = self.samples
@@ -199,13 +129,9 @@ class Run(RunParts):
     @property
     def side(self) -> Side:
         """Its numbers as one side of a comparison."""
-        return self.side_of(None)
-
-    def side_of(self, rank: int | None) -> Side:
-        """The same with the kernels of this rank of its job; None: of the one that is shown."""
         return make_side(
             self._files,
-            self.summary if rank is None else self._summary_of(rank),
+            self.summary,
             compiling=self.compiling,
             telemetry=self.telemetry,
             compiled_by_script=self.compiled_by_script,

@@ -60,6 +60,18 @@ def as_it_costs(trace: Trace, cost: RankCost) -> Trace:
     return _without_waiting(_without_slowing(trace, cost.beside), cost.waits)
 
 
+def recorded_rows(trace: Trace, cost: RankCost) -> pl.Series:
+    """Of each device event of `as_it_costs(trace, cost)` its row in the trace as it was recorded.
+
+    Args:
+        trace: as it was recorded.
+        cost: of its rank.
+    """
+    waits = _with_waits(trace, cost.waits).with_row_index("row")
+    starts = waits.with_columns(ts_ns=pl.col("ts_ns") + pl.col("wait_ns"))
+    return starts.sort("ts_ns", maintain_order=True)["row"]
+
+
 def _without_slowing(trace: Trace, beside: Mapping[int, float]) -> Trace:
     """Kernels beside a collective last what they cost with nothing beside them, to the ns."""
     if not beside:
@@ -87,14 +99,21 @@ def _without_slowing(trace: Trace, beside: Mapping[int, float]) -> Trace:
 def _without_waiting(trace: Trace, waits: Sequence[Wait]) -> Trace:
     if not waits:
         return trace
-    rows = [(wait.ts_ns, wait.dur_ns, wait.wait_ns) for wait in waits]
-    schema = {"ts_ns": pl.Int64, "dur_ns": pl.Int64, "wait_ns": pl.Int64}
-    table = pl.DataFrame(rows, schema=schema, orient="row").unique(["ts_ns", "dur_ns"])
-    wait = pl.col("wait_ns").fill_null(0)
+    wait = pl.col("wait_ns")
     device = (
-        trace.device.join(table, on=["ts_ns", "dur_ns"], how="left", maintain_order="left")
+        _with_waits(trace, waits)
         .with_columns(ts_ns=pl.col("ts_ns") + wait, dur_ns=pl.col("dur_ns") - wait)
         .select(list(DEVICE_SCHEMA))
         .sort("ts_ns", maintain_order=True)
     )
     return replace(trace, device=device)
+
+
+def _with_waits(trace: Trace, waits: Sequence[Wait]) -> pl.DataFrame:
+    """The device's events with `wait_ns`, 0 where nothing waited."""
+    rows = [(wait.ts_ns, wait.dur_ns, wait.wait_ns) for wait in waits]
+    schema = {"ts_ns": pl.Int64, "dur_ns": pl.Int64, "wait_ns": pl.Int64}
+    table = pl.DataFrame(rows, schema=schema, orient="row").unique(["ts_ns", "dur_ns"])
+    return trace.device.join(
+        table, on=["ts_ns", "dur_ns"], how="left", maintain_order="left"
+    ).with_columns(pl.col("wait_ns").fill_null(0))

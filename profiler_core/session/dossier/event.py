@@ -17,14 +17,18 @@ from profiler_core.session.dossier.operator import operator_dossier
 def event_dossier(comparison: Comparison, item: Item) -> Dossier:
     """An event: its kernel's or operator's dossier, with the group that this very event is in.
 
+    Its row is that of the file, which the timeline draws; of a job that of the rank that is shown.
+
     Raises:
         NothingToAnalyse: the trace has no such event.
     """
     run, table, row = _named(comparison, item)
-    trace = comparison.runs[run].required_trace()
+    of_run = comparison.runs[run]
+    trace = of_run.required_trace()
     events = getattr(trace, table)
     if not 0 <= row < events.height:
         raise _no_event(item)
+    in_file, row = row, of_run.worked_row(table, row)
     name = str(events["name"][row])
     is_kernel = table == "device" and str(events["cat"][row]) == KERNEL
     around = Dossier(item=item, kind="event", title=name)
@@ -49,7 +53,7 @@ def event_dossier(comparison: Comparison, item: Item) -> Dossier:
         item=item,
         kind="event",
         relations=tuple(relation for relation in relations if relation is not None),
-        on_timeline=(TimelineEvent(run, labels[run], table, row),),
+        on_timeline=(TimelineEvent(run, labels[run], table, in_file),),
     )
 
 

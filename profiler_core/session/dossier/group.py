@@ -215,5 +215,7 @@ def _on_timeline(pair: Pair, number: int) -> tuple[TimelineEvent, ...]:
         event = event_of_work(trace, int(rows[0]))
         if event is not None:
             run = pair.number + 1 if side else 0
-            events.append(TimelineEvent(run, pair.labels[side], *event))
+            table, row = event
+            row = pair.runs[side].recorded_row(table, row)
+            events.append(TimelineEvent(run, pair.labels[side], table, row))
     return tuple(events)

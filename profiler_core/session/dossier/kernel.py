@@ -180,9 +180,10 @@ class _Side:
 def _on_timeline(sides: Sequence[_Side]) -> tuple[TimelineEvent, ...]:
     """The longest call of each run."""
     return tuple(
-        TimelineEvent(side.number, side.label, *side.calls.longest)
+        TimelineEvent(side.number, side.label, table, side.run.recorded_row(table, row))
         for side in sides
         if side.calls.longest is not None
+        for table, row in [side.calls.longest]
     )
 
 

@@ -71,7 +71,9 @@ def _way_on(choice: Choice, made: Dossier) -> None:
     """Links to its events on the timeline, and to the page that lists things of its kind."""
     with st.container(horizontal=True, key="fs_way_on_dossier"):
         for event in made.on_timeline:
-            trace = choice.comparison.runs[event.run].required_trace()
+            trace = choice.comparison.runs[event.run].shown.trace
+            if trace is None:
+                continue
             place = link_to_event(trace, event.run, event.table, event.row)
             page_link(
                 "timeline",

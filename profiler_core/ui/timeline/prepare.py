@@ -6,11 +6,12 @@ import streamlit as st
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest.open import is_cached
+from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.timeline.cache import index_trace, ready_index
 from profiler_core.timeline.index import Index
 from profiler_core.ui.problem_card import escape_markdown
-from profiler_core.ui.reading import run_of, trace_path
+from profiler_core.ui.reading import trace_path
 from profiler_core.ui.trace_reader import TraceReaders
 from profiler_core.units import format_bytes, format_count
 
@@ -19,14 +20,17 @@ from profiler_core.units import format_bytes, format_count
 IN_PROCESS_EVENTS = 50_000
 
 
-def prepared_index(entry: Entry) -> Index:
+def prepared_index(entry: Entry, run: Run) -> Index:
     """The index of a run's trace; draws progress while it is made for the first time.
+
+    Args:
+        entry: of the library.
+        run: the same, or the rank of it that is shown.
 
     Raises:
         NothingToAnalyse: the run has no trace.
         BadInput: its trace cannot be read.
     """
-    run = run_of(entry)
     path = trace_path(entry, run)
     ready = ready_index(path)
     if ready is not None:

@@ -1,20 +1,23 @@
 """The timeline of a choice of runs: canvas and panels, in a fragment of their own."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from profiler_core.analysis.item import event_item
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.theme import palette
+from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.timeline.cache import trace_key
 from profiler_core.timeline.event import event
-from profiler_core.ui.choice import Choice
+from profiler_core.ui.choice import Choice, open_choice
 from profiler_core.ui.dossier.address import open_item
 from profiler_core.ui.dossier.panel import dossier_beside
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.problem_card import problem_card
-from profiler_core.ui.reading import read_trace, trace_path
+from profiler_core.ui.reading import trace_path
 from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.routes.timeline import SCOPE
 from profiler_core.ui.sign_in.guard import fragment
@@ -46,17 +49,17 @@ def show_timeline(choice: Choice) -> tuple[Entry, ...]:
     shown = tuple(
         (number, entry, label)
         for number, (entry, label) in enumerate(zip(choice.entries, choice.labels, strict=True))
-        if _can_be_shown(entry)
+        if _can_be_shown(choice, number)
     )
     if shown:
         _fragment(tuple(entry.key for entry in choice.entries), shown)
     return tuple(entry for _, entry, _ in shown)
 
 
-def _can_be_shown(entry: Entry) -> bool:
+def _can_be_shown(choice: Choice, number: int) -> bool:
     """Index the run's trace if need be; one that cannot be shown gets a card, the others stay."""
     try:
-        prepared_index(entry)
+        prepared_index(choice.entries[number], choice.comparison.runs[number].shown)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
         return False
@@ -66,11 +69,15 @@ def _can_be_shown(entry: Entry) -> bool:
 @fragment
 def _fragment(keys: tuple[str, ...], shown: Shown) -> None:
     dark = st.context.theme.type == "dark"
-    runs = [_scene_run(entry, label, number, dark=dark) for number, entry, label in shown]
+    of_choice = open_choice(keys).comparison.runs
+    runs = [
+        _scene_run(entry, of_choice[number], label, number, dark=dark)
+        for number, entry, label in shown
+    ]
     memory = recall(keys)
     address = memory.address
     step = _choose_step(step_names(runs), address.step)
-    picked = _picked(shown, runs, address)
+    picked = _picked(of_choice, runs, address)
     draw_canvas(scene(runs, step, dark=dark), address, picked, revision=memory.revision)
     show_notes([*reading_notes(runs), *replay_notes(runs), *_clock_notes(shown)])
     span_panel(address.span, runs, step)
@@ -91,15 +98,16 @@ def _dossier(address: Address, picked: Picked | None, runs: list[SceneRun]) -> N
     dossier_beside(item, event_facts(picked, runs) if picked is not None else ())
 
 
-def _scene_run(entry: Entry, label: str, number: int, *, dark: bool) -> SceneRun:
+def _scene_run(entry: Entry, run: Run, label: str, number: int, *, dark: bool) -> SceneRun:
     colours = palette(dark=dark)
+    rank = run.shown_rank
     return SceneRun(
         number=number,
-        label=label,
+        label=label if rank is None else f"{label} · rank {rank}",
         role="candidate" if number else "baseline",
         colour=colours.accent if number else colours.baseline,
-        token=signed(SCOPE, trace_key(trace_path(entry))),
-        index=prepared_index(entry),
+        token=signed(SCOPE, trace_key(trace_path(entry, run.shown))),
+        index=prepared_index(entry, run.shown),
     )
 
 
@@ -137,10 +145,11 @@ def _step_changed() -> None:
     set_step(st.session_state[_STEP])
 
 
-def _picked(shown: Shown, runs: list[SceneRun], address: Address) -> Picked | None:
+def _picked(of_choice: Sequence[Run], runs: list[SceneRun], address: Address) -> Picked | None:
     chosen = address.event
-    for (number, entry, _), run in zip(shown, runs, strict=True):
-        if chosen is not None and number == chosen.run:
-            picked_event = event(read_trace(entry), run.index, chosen.table, chosen.row)
-            return None if picked_event is None else Picked(number, picked_event)
-    return None
+    drawn = next((run for run in runs if chosen is not None and run.number == chosen.run), None)
+    trace = of_choice[drawn.number].shown.trace if drawn is not None else None
+    if chosen is None or drawn is None or trace is None:
+        return None
+    picked_event = event(trace, drawn.index, chosen.table, chosen.row)
+    return None if picked_event is None else Picked(drawn.number, picked_event)

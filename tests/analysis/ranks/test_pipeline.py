@@ -2,11 +2,14 @@
 
 import pytest
 
+from profiler_core.analysis.item import event_item, kernel_item
 from profiler_core.analysis.ranks.job import combine
 from profiler_core.analysis.ranks.job_summary import idle_by_cause
 from profiler_core.analysis.ranks.pipeline import Stage, take_bubble
 from profiler_core.cli.main import main
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.make import dossier
+from profiler_core.session.search import search_index
 from tests.analysis.ranks import plain_job
 from tests.analysis.ranks.test_critical_path import JOBS, MS, critical, traces
 from tests.analysis.ranks.test_sends import a_stage
@@ -115,3 +118,42 @@ def test_stages_of_a_pipeline_are_not_compared_with_each_other():
     assert ["kernels and groups are its own" in note for note in notes] == [
         path.rank == paths[1].shown for path in paths
     ]
+
+
+def test_dossiers_and_their_links_are_of_the_rank_that_both_sides_show():
+    """Kernels, calls and the events that links lead to, counted in the JSON of that rank."""
+    variants = ("eager", "default")
+    comparison = Comparison.open([_FOLDER / variant for variant in variants])
+    rank = comparison.runs[1].shown_rank
+    assert comparison.opened[0].shown_rank != rank, "else this test shows nothing"
+    assert [run.shown_rank for run in comparison.runs] == [rank, rank]
+    row = max(
+        (row for row in comparison.kernels if all(row.sides) and row.category != "communication"),
+        key=lambda row: row.most_ns,
+    )
+    made = dossier(comparison, kernel_item(row.name))
+    every = {item.item.text for item in search_index(comparison).entries}
+    assert kernel_item(row.name).text in every
+    for time, event, variant in zip(made.times, made.on_timeline, variants, strict=True):
+        trace = traces(_FOLDER / variant)[rank]
+        own = [e for _, e in plain_job.launched_in_steps(trace) if e["name"] == row.name]
+        assert time.n == pytest.approx(len(own) / len(plain_job.steps(trace)))
+        # The row is that of the rank's own file, which the timeline draws.
+        in_file = comparison.runs[event.run].shown.trace.device.row(event.row, named=True)
+        assert in_file["name"] == row.name
+        assert any(abs(in_file["dur_ns"] - e["dur"] * 1e3) < 2 for e in own)
+        about = dossier(comparison, event_item(event.run, event.table, event.row))
+        assert about.title == row.name
+        assert about.relations[0].sentence == "This event is in the group:"
+
+
+def test_a_collective_that_waited_keeps_its_row():
+    """Taking its waiting off moves it behind kernels that began meanwhile."""
+    run = Comparison.open([JOBS / "ddp-spin" / "eager", JOBS / "ddp-spin" / "default"]).runs[0]
+    run = run.with_rank(0)  # which waits
+    recorded, worked = run.shown.trace.device, run.worked_trace.device
+    rows = [run.recorded_row("device", row) for row in range(worked.height)]
+    assert rows != list(range(worked.height))
+    assert recorded["correlation"].gather(rows).to_list() == worked["correlation"].to_list()
+    assert [run.worked_row("device", row) for row in rows[:50]] == list(range(50))
+    assert run.recorded_row("ops", 7) == run.worked_row("ops", 7) == 7
