@@ -1,11 +1,13 @@
 """Search over all that has a dossier: findings, modules, operators, kernels, groups, lines, breaks.
 
 Every word must occur, but for those that only hold a question together: "layer norm of layer 3".
-Exact names come first, then what begins with the query, then names with each word as a whole part
+"Layer 7" is what lies in the seventh of a row of modules ("h.7", "encoder.layer.7"), whatever else
+has a 7 in it: without modules there is none. Exact names come first, then what begins with the query, then names with each word as a whole part
 ("h.3" in "transformer.h.3.ln_1", and not in "h.31"), then parts that begin with them, then the
 rest; of equal rank the kind that says most, then the most time.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -20,10 +22,11 @@ _KINDS: tuple[EntryKind, ...] = (
     "finding", "module", "operator", "kernel", "group", "source line", "graph break",
 )  # fmt: skip
 _FILLERS = frozenset((
-    "a", "an", "and", "are", "at", "became", "become", "by", "did", "for", "got", "is", "my", "of",
-    "the", "was", "what", "which", "why", "with",
+    "a", "an", "and", "are", "at", "became", "become", "by", "did", "for", "gain", "got", "is", "my",
+    "of", "the", "was", "what", "which", "why", "with",
 ))  # fmt: skip
 _CHANGES = frozenset(("slower", "faster"))  # asked for, the largest change comes first
+_IN_A_ROW = frozenset(("layer", "layers", "block", "blocks"))  # the number behind it is an index
 _MOST_PER_KIND = 8  # of one answer: twelve equal layers must not hide the kernel
 
 
@@ -37,6 +40,7 @@ class SearchEntry:
     item: Item
     step_ns: float | None = None  # its time per step, of whichever run has the most
     change_ns: float | None = None  # of that time from the baseline to the candidate
+    module: str = ""  # paths of the modules that it is or lies in
 
 
 class SearchIndex:
@@ -61,11 +65,14 @@ class SearchIndex:
         if not words:
             return ()
         by_change = bool(_CHANGES & set(words))
+        words, indices = _without_indices(words)
         ranked = []
         for number, text in enumerate(self._texts):
-            if all(word in text for word in words):
-                entry = self.entries[number]
+            entry = self.entries[number]
+            if all(word in text for word in words) and _is_below(entry.module, indices):
                 rank = _rank(self._titles[number], whole, words)
+                if indices and entry.kind == "module" and entry.title.endswith(f".{indices[-1]}"):
+                    rank = 0  # the layer itself
                 size_ns = abs(entry.change_ns or 0.0) if by_change else entry.step_ns or 0.0
                 key = (rank, _KINDS.index(entry.kind), -size_ns, number)
                 ranked.append((key, entry))
@@ -79,6 +86,25 @@ class SearchIndex:
             if len(chosen) == most:
                 break
         return tuple(chosen)
+
+
+def _without_indices(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words without "layer 7" and the like, and the numbers in these."""
+    left: list[str] = []
+    indices: list[str] = []
+    for word in words:
+        if word.isdecimal() and left and left[-1] in _IN_A_ROW:
+            left.pop()
+            indices.append(word)
+        else:
+            left.append(word)
+    return left, indices
+
+
+def _is_below(modules: str, indices: list[str]) -> bool:
+    """Does each number stand for itself in the path of a module?"""
+    parts = re.split(r"[.,\s\[\]]+", modules) if indices else []
+    return all(index in parts for index in indices)
 
 
 def _rank(title: str, whole: str, words: list[str]) -> int:

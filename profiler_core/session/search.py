@@ -84,7 +84,7 @@ def _modules(divided: Divided) -> Iterator[SearchEntry]:
         if row.path != STEP:
             yield SearchEntry(
                 "module", row.path, row.class_name, module_item(row.path),
-                max(row.step_ns(0), row.step_ns(1)),
+                max(row.step_ns(0), row.step_ns(1)), module=row.path,
             )  # fmt: skip
 
 
@@ -105,6 +105,7 @@ def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
             group_item(run, number),
             max(group.baseline_step_ns, group.candidate_step_ns),
             group.delta_ns,
+            group.module,
         )
 
 

@@ -13,7 +13,7 @@ SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 
 
 def a_module(path, step_ns=1.0, detail=""):
-    return SearchEntry("module", path, detail, module_item(path), step_ns)
+    return SearchEntry("module", path, detail, module_item(path), step_ns, module=path)
 
 
 def a_kernel(name, step_ns=1.0, detail=""):
@@ -29,6 +29,19 @@ def test_a_layers_number_is_a_whole_part():
     found = titles([a_module(path) for path in paths], "ln_1 h.3")
     assert found[0] == "h.3.ln_1"
     assert set(found[1:]) == {"h.31.ln_1", "h.3.ln_12"}  # they hold both words all the same
+
+
+def test_a_layer_is_one_of_modules_and_no_other_number():
+    """Jobs without modules have groups whose lines, times and counts hold a 7."""
+    groups = [
+        SearchEntry("group", "layer_norm + 7 others", "faster by 7 µs, net.py:7", kernel_item("a")),
+        SearchEntry("group", "layer_norm", "forward", kernel_item("b"), module="h.6.ln, h.7.ln"),
+    ]
+    assert titles(groups[:1], "what did layer 7 gain") == titles(groups[:1], "layer 7") == []
+    modules = [a_module(path) for path in ("h.7.ln_1", "h.17", "h.7", "h.7.mlp")]
+    assert titles([*groups, *modules], "layer 7") == ["h.7", "h.7.ln_1", "h.7.mlp", "layer_norm"]
+    assert titles([*groups, *modules], "ln layer 7")[0] == "h.7.ln_1"
+    assert titles(groups, "layer_norm") == ["layer_norm", "layer_norm + 7 others"]
 
 
 def test_words_that_only_hold_a_question_together_need_not_occur():
