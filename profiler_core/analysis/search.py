@@ -2,9 +2,10 @@
 
 Every word must occur, but for those that only hold a question together: "layer norm of layer 3".
 "Layer 7" is what lies in the seventh of a row of modules ("h.7", "encoder.layer.7"), whatever else
-has a 7 in it: without modules there is none. Exact names come first, then what begins with the query, then names with each word as a whole part
-("h.3" in "transformer.h.3.ln_1", and not in "h.31"), then parts that begin with them, then the
-rest; of equal rank the kind that says most, then the most time.
+has a 7 in it: without modules there is none. Exact names come first, then what begins with the
+query, then names with each word as a whole part ("h.3" in "transformer.h.3.ln_1", and not in
+"h.31"), then parts that begin with them, then the rest; of equal rank the kind that says most, then
+the most time.
 """
 
 import re
@@ -22,8 +23,8 @@ _KINDS: tuple[EntryKind, ...] = (
     "finding", "module", "operator", "kernel", "group", "source line", "graph break",
 )  # fmt: skip
 _FILLERS = frozenset((
-    "a", "an", "and", "are", "at", "became", "become", "by", "did", "for", "gain", "got", "is", "my",
-    "of", "the", "was", "what", "which", "why", "with",
+    "a", "an", "and", "are", "at", "became", "become", "by", "did", "for", "gain", "got", "is",
+    "my", "of", "the", "was", "what", "which", "why", "with",
 ))  # fmt: skip
 _CHANGES = frozenset(("slower", "faster"))  # asked for, the largest change comes first
 _IN_A_ROW = frozenset(("layer", "layers", "block", "blocks"))  # the number behind it is an index

@@ -20,8 +20,9 @@ def rank_of_all(runs: Sequence[Run]) -> int | None:
     read = [{cost.rank for cost in run.job.costs} for run in runs if run.job is not None]
     for candidate in candidates:
         rank = candidate.shown_rank
-        is_other = rank is not None and baseline.shown_rank not in (None, rank)
-        if is_other and all(rank in ranks for ranks in read) and _runs_other(baseline, rank):
+        if rank is None or baseline.shown_rank in (None, rank):
+            continue
+        if all(rank in ranks for ranks in read) and _runs_other(baseline, rank):
             return rank
     return None
 
