@@ -105,7 +105,7 @@ def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
             group_item(run, number),
             max(group.baseline_step_ns, group.candidate_step_ns),
             group.delta_ns,
-            group.module,
+            group.module or "",
         )
 
 
