@@ -22,6 +22,11 @@ from hypothesis import settings
 from tests import quick_python as quick
 from tests.quick_python import torch_variables
 
+# One thread each, in the children too: those of OpenMP and of Polars wait for each other by
+# spinning, and four workers have two cores. It was half of what tests with torch took of a core.
+for _threads in ("OMP_NUM_THREADS", "POLARS_MAX_THREADS"):
+    os.environ.setdefault(_threads, "1")
+
 # An example that takes long on a busy machine is no failure.
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")

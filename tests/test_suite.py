@@ -1,7 +1,9 @@
 """What the order of the suite and the start of its workers rest on."""
 
+import os
 from types import SimpleNamespace
 
+import polars
 import pytest
 
 from tests.conftest import LONGEST, TESTS
@@ -20,6 +22,11 @@ def test_a_late_import_waits_for_its_first_use_when_pytest_looks_for_fixtures():
         assert getattr(late, asked, None) is None
     with pytest.raises(ModuleNotFoundError):
         late.anything  # noqa: B018
+
+
+def test_a_librarys_threads_do_not_wait_for_each_other_by_spinning():
+    assert polars.thread_pool_size() == int(os.environ["POLARS_MAX_THREADS"])
+    assert "OMP_NUM_THREADS" in os.environ
 
 
 class _Node:

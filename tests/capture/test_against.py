@@ -161,13 +161,15 @@ def home(tmp_path_factory):
     return tmp_path_factory.mktemp("home")
 
 
-def captured(project, home, monkeypatch, *words):
+def captured(project, home, monkeypatch, python, *words):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    for name, value in QUICK_COMPILER.items():
+        monkeypatch.setenv(name, value)
     out = project.parent / "runs"
     # A step sleeps: other programs hardly change how long it takes.
     options = ["--variants", "eager", "--against", "main", "--rounds", "12", "--round-steps", "4",
                "--round-seconds", "0", "--no-numerics", "--no-profile", "--no-memory",
-               "--device", "cpu"]  # fmt: skip
+               "--device", "cpu", "--python", str(python)]  # fmt: skip
     assert main(["capture", spec_of(project).workload, *options, "--out", str(out), *words]) == 0
     (folder,) = (path for path in out.iterdir() if path.is_dir())
     return folder
@@ -177,11 +179,11 @@ def captured(project, home, monkeypatch, *words):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("planted", [True, False])
 def test_two_versions_take_turns_and_a_planted_sleep_is_seen(
-    project, home, monkeypatch, capsys, planted
+    project, home, monkeypatch, capsys, quick_python, planted
 ):
     if planted:
         (project / "net" / "layers.py").write_text("SECONDS = 0.024\n")
-    folder = captured(project, home, monkeypatch)
+    folder = captured(project, home, monkeypatch, quick_python)
     capsys.readouterr()
     assert main(["compare", str(folder), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -216,11 +218,7 @@ def test_two_environments_take_turns_round_by_round(
     python = older / "bin" / "python"
     python.write_text(f'#!/bin/sh\nSECONDS_OF_THIS_ENVIRONMENT=0.024 exec "{quick_python}" "$@"\n')
     python.chmod(0o755)
-    for name, value in QUICK_COMPILER.items():
-        monkeypatch.setenv(name, value)
-    folder = captured(
-        project, home, monkeypatch, "--python", str(quick_python), "--against", str(older)
-    )
+    folder = captured(project, home, monkeypatch, quick_python, "--against", str(older))
     capsys.readouterr()
     assert main(["compare", str(folder), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)

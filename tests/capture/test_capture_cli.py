@@ -92,17 +92,20 @@ def test_what_no_variant_could_run_is_refused_before_a_folder_is_made(
     assert not (tmp_path / "runs").exists()
 
 
+TWO = "eager,eager+bf16-autocast"
+
+
 @pytest.fixture
 def timing(tmp_path, request):
     """A capture that is in the middle of its timing: (process, its home).
 
     Its children are as users have them, or forked from a process that has imported torch.
     """
-    is_quick = getattr(request, "param", False)
+    is_quick, variants = getattr(request, "param", (False, TWO))
     quick = variables(request.getfixturevalue("quick_python")) if is_quick else {}
     progress = tmp_path / "progress.jsonl"
     argv, environment = command(
-        tmp_path, "capture", f"{TINY}:slow", "--variants=eager,eager+bf16-autocast",
+        tmp_path, "capture", f"{TINY}:slow", f"--variants={variants}",
         *QUICK, "--rounds=100000", "--progress", str(progress), **quick,
     )  # fmt: skip
     process = subprocess.Popen(
@@ -119,14 +122,19 @@ def timing(tmp_path, request):
 
 
 @pytest.mark.parametrize(
-    ("timing", "number"), [(True, signal.SIGINT), (False, signal.SIGTERM)], indirect=["timing"]
+    ("timing", "number", "statuses"),
+    [
+        ((True, TWO), signal.SIGINT, ["cancelled", "cancelled"]),
+        ((False, "eager"), signal.SIGTERM, ["cancelled"]),
+    ],
+    indirect=["timing"],
 )
-def test_a_signal_cancels_and_leaves_nothing(timing, number):
+def test_a_signal_cancels_and_leaves_nothing(timing, number, statuses):
     process, home = timing
     process.send_signal(number)
     assert process.wait(DEADLINE_S) == 130
     records = [open_run(path.parent).record for path in home.glob("runs/*/*/run.json")]
-    assert [record.status for record in records] == ["cancelled", "cancelled"]
+    assert [record.status for record in records] == statuses
     assert processes_with(f"FUSIONSCOPE_HOME={home}") == []
 
 

@@ -20,17 +20,17 @@ pytestmark = [pytest.mark.torch, pytest.mark.timeout(900)]
 def blocks(capture_tiny):
     """Two of three blocks compiled by the user, with the passes that come after the timing."""
     return capture_tiny(
-        "blocks", "eager,default", path=WORKLOADS, profile=True, numerics=True, rounds=3
+        "blocks", "eager,backend:aot_eager", path=WORKLOADS, profile=True, numerics=True, rounds=3
     )
 
 
 def test_compiled_blocks_stand_in_the_record_of_eager_and_not_in_that_of_a_compiled_variant(blocks):
-    eager, default = (open_run(run.directory).record.measurement for run in blocks.runs)
+    eager, compiled = (open_run(run.directory).record.measurement for run in blocks.runs)
     assert eager.compiled_by_script.modules == ("0", "1")
     assert eager.compiled_by_script.n_modules == 2
     assert eager.compiled_by_script.n_frames >= 1
     assert not eager.compiled_by_script.is_whole
-    assert default.compiled_by_script is None
+    assert compiled.compiled_by_script is None
 
 
 def test_kernels_that_the_user_compiled_stand_in_the_trace_of_eager(blocks):
@@ -64,5 +64,5 @@ def test_other_ways_to_compile(capture_tiny, function):
 
 def test_the_comparison_names_what_it_is(blocks):
     comparison = Comparison.open([run.directory for run in blocks.runs])
-    assert comparison.labels == ("eager, with 2 blocks compiled by the script", "default")
+    assert comparison.labels == ("eager, with 2 blocks compiled by the script", "aot_eager")
     assert "eager, with 2 blocks compiled by the script" in capture_text(blocks)

@@ -10,7 +10,9 @@ REAL = "<real>"  # the interpreter
 OWNER = "<owner>"  # the process of the tests
 SERVER, FOLDER, ENVIRONMENT = "<server>", "<folder>", "<environment>"
 SCRIPTS = ("/capture/child/main.py", "/capture/child/probe.py", "/record/scripts/train.py",
-           "/record/scripts/endings.py", "/capture/workloads/rank_checks.py")  # fmt: skip
+           "/record/scripts/endings.py", "/capture/workloads/rank_checks.py",
+           "/docs/examples/train_huggingface.py", "/docs/examples/train_lightning.py",
+           "/docs/examples/train_accelerate.py")  # fmt: skip
 # Not what leaves a process behind: a fork's whole group ends with it.
 OURS = (
     "profiler_core", "profiler_core.agents.answering", "profiler_core.ingest",
@@ -18,6 +20,11 @@ OURS = (
     "profiler_core.store.history.pushed", "profiler_core.store.judging",
     "profiler_core.store.uploads", "streamlit",
 )  # fmt: skip
+
+
+WORDS = sys.argv[1:]
+if WORDS[:1] == ["-u"]:  # torchrun's; stdout is that of the server, which has no buffer
+    del WORDS[0]
 
 
 def server_module(words):
@@ -31,7 +38,7 @@ def server_module(words):
     return None
 
 
-MODULE = server_module(sys.argv[1:])
+MODULE = server_module(WORDS)
 # Where the server listens, with a zero byte before it.
 ADDRESS = "fusionscope-tests-" + OWNER + "-" + str(MODULE)
 
@@ -76,7 +83,7 @@ def served():
                 fds.append(fd)
         except OSError:
             continue  # of the listing itself
-    request = {"argv": sys.argv[1:], "env": dict(os.environ), "cwd": os.getcwd(), "fds": fds}  # noqa: PTH109
+    request = {"argv": WORDS, "env": dict(os.environ), "cwd": os.getcwd(), "fds": fds}  # noqa: PTH109
     data = json.dumps(request).encode()
     packed = b"".join(fd.to_bytes(4, sys.byteorder) for fd in fds)
     connection.sendmsg(

@@ -16,6 +16,7 @@ THREADS, OF_OPENMP = "TORCHINDUCTOR_COMPILE_THREADS", "OMP_NUM_THREADS"
 READ_LATER = {
     "TORCH_LOGS", "TORCH_TRACE", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", THREADS, OF_OPENMP,
 }  # fmt: skip
+OF_TORCHRUN = ("TORCHELASTIC_", "TORCH_NCCL_")  # read when a job begins
 
 
 def is_served(request):
@@ -43,7 +44,9 @@ def _settings(environment):
     return {
         name: value
         for name, value in environment.items()
-        if name.startswith(READ_AT_IMPORT) and name not in READ_LATER
+        if name.startswith(READ_AT_IMPORT)
+        and name not in READ_LATER
+        and not name.startswith(OF_TORCHRUN)
     }
 
 

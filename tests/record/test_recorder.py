@@ -151,9 +151,10 @@ def test_sigterm_is_the_last_word(tmp_path):
     assert found.error.startswith("The process was ended by SIGTERM after 6 steps, in the warm-up")
 
 
-def test_each_rank_writes_its_own_run(tmp_path):
+def test_each_rank_writes_its_own_run(tmp_path, quick_python):
     torchrun = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
-    record(tmp_path, "eager", "--ddp", "--steps", "90", before=torchrun)
+    ranks = {**ENVIRONMENT, "PYTHON_EXEC": str(quick_python)}  # what torchrun starts
+    record(tmp_path, "eager", "--ddp", "--steps", "90", before=torchrun, **ranks)
     (folder,) = tmp_path.iterdir()
     ranks = [open_run(folder), open_run(folder / "ranks" / "1")]
     assert [run.record.rank for run in ranks] == [0, 1]

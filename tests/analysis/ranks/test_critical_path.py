@@ -53,6 +53,12 @@ def traces(side):
     return {rank: json.loads(gzip.open(path).read()) for rank, path in paths.items()}
 
 
+@cache
+def compared(folder, variant="default"):
+    """Several tests ask the same pair, each for other numbers of it."""
+    return Comparison.open([folder / "eager", folder / variant])
+
+
 def unprofiled_ns(side):
     rounds = json.loads((side / "run.json").read_text())["measurement"]["rounds"]
     return median(r["wall_ns"] / r["n_steps"] for r in rounds)
@@ -109,7 +115,7 @@ def test_a_slow_host_under_the_profiler_does_not_hide_the_late_ranks_work(name):
     Plain JSON: the kernel that was planted is on rank 1 alone, and all that it costs is its time.
     """
     folder = JOBS / f"{name}-spin"
-    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    pair = compared(folder).pairs[0]
     rows = {row.key: row for row in pair.waterfall.rows}
     assert rows["late_work"].label == "waiting for rank 1: its work"
     for variant, shown in zip(
@@ -162,7 +168,7 @@ def test_a_rank_that_works_more_is_not_awaited_where_hosts_leave_it_room():
 
 def test_a_sleeping_stage_of_a_pipeline_is_late_by_its_sleep():
     folder = JOBS / "pp-sleep"
-    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    pair = compared(folder).pairs[0]
     (row,) = (row for row in pair.waterfall.rows if row.key == "idle_late_rank")
     assert row.label == "waiting for rank 1: its host"
     assert row.baseline_ns == pytest.approx(8 * MS, rel=0.05)
@@ -170,7 +176,7 @@ def test_a_sleeping_stage_of_a_pipeline_is_late_by_its_sleep():
 
 def host_of_the_late_rank(folder, variant):
     """The bar of rank 1's host on the side of a variant, ns."""
-    pair = Comparison.open([folder / "eager", folder / variant]).pairs[0]
+    pair = compared(folder, variant).pairs[0]
     (row,) = (row for row in pair.waterfall.rows if row.key == "idle_late_rank")
     assert row.label == "waiting for rank 1: its host"
     return row.baseline_ns, row.candidate_ns
@@ -222,7 +228,7 @@ def test_no_host_is_blamed_for_what_the_profiler_adds_to_its_sleep():
                          ids=lambda folder: folder.name)  # fmt: skip
 def test_the_waterfall_of_a_job(folder):
     """It sums exactly, and clocks that differ are less than 2 % of a step."""
-    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    pair = compared(folder).pairs[0]
     waterfall = pair.waterfall
     for side in ("baseline_ns", "candidate_ns"):
         rows = {row.key: getattr(row, side) for row in waterfall.rows}
@@ -239,7 +245,7 @@ def test_the_waterfall_of_a_job(folder):
 def test_an_even_regional_job_and_long_tensor_parallel_steps_wait_for_nobody():
     for name, variant in (("fsdp-blocks", "default+target-blocks"), ("tp-long", "default")):
         folder = JOBS / f"{name}-even"
-        waterfall = Comparison.open([folder / "eager", folder / variant]).pairs[0].waterfall
+        waterfall = compared(folder, variant).pairs[0].waterfall
         for side in ("baseline_ns", "candidate_ns"):
             rows = {row.key: getattr(row, side) for row in waterfall.rows}
             total = getattr(waterfall, side)
@@ -263,7 +269,7 @@ def test_hosts_that_are_both_the_limit_are_late_by_their_difference_alone():
     # A step takes 46 ms unprofiled, less than either host under the profiler: nobody can be blamed.
     assert path.others_host_ns > unprofiled_ns(JOBS / "tp-even" / "eager")
     for delay in ("even", "spin"):
-        pair = Comparison.open([JOBS / f"tp-{delay}" / v for v in ("eager", "default")]).pairs[0]
+        pair = compared(JOBS / f"tp-{delay}").pairs[0]
         rows = {row.key: row.baseline_ns for row in pair.waterfall.rows}
         assert rows.get("idle_late_rank", 0) == rows.get("idle_other_ranks", 0) == 0
         assert any("which of them is late the traces do not say" in n for n in pair.waterfall.notes)
@@ -284,7 +290,7 @@ def test_a_slow_batch_is_more_work_of_that_rank():
 
 
 def findings_of(folder):
-    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    pair = compared(folder).pairs[0]
     return {finding.key: finding for finding in pair.findings}, pair
 
 
@@ -305,7 +311,7 @@ def test_the_finding_names_the_late_rank_its_time_and_its_cause():
 
 def test_no_surface_counts_waiting_as_communication_or_busy():
     """Rank 0 spins for 33 ms of the sample's step; its own collectives need 1.4 ms."""
-    comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
+    comparison = compared(SAMPLE)
     for run in comparison.runs:
         (kernel,) = [k for k in run.summary.kernels if k.category == "communication"]
         assert kernel.time_ns / run.summary.n_steps < 1.6 * MS
@@ -320,7 +326,7 @@ def test_no_surface_counts_waiting_as_communication_or_busy():
 
 
 def test_the_overviews_bar_and_the_table_have_one_time_for_products():
-    run = Comparison.open([SAMPLE / "eager", SAMPLE / "default"]).runs[0]
+    run = compared(SAMPLE).runs[0]
     parts = step_parts(run.summary, unprofiled_ns(SAMPLE / "eager"), "unprofiled")
     assert sum(parts.by_category.values()) + parts.idle_ns == pytest.approx(parts.step_ns)
     gemm_ns = run.summary.by_category["gemm"].time_ns / run.summary.n_steps
@@ -333,7 +339,7 @@ def test_a_device_that_waits_is_not_busy():
 
     Plain JSON: rank 0's kernels take 31 to 34 ms, those that its collectives slow included.
     """
-    comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
+    comparison = compared(SAMPLE)
     (busy,) = [row for row in measures(comparison.numbers) if row.label == "GPU busy"]
     for share, variant in zip(busy.values, ("eager", "default"), strict=True):
         launched = plain_job.launched_in_steps(traces(SAMPLE / variant)[0])

@@ -25,7 +25,7 @@ def capture_counted(fake_ncu, capture_tiny, monkeypatch):
 
 @pytest.mark.torch
 def test_each_variant_is_measured_in_a_process_of_its_own(capture_counted):
-    finished = capture_counted("eager,default", "measures")
+    finished = capture_counted("eager,backend:aot_eager", "measures")
     assert [run.status for run in finished.runs] == ["finished", "finished"]
     for run in finished.runs:
         opened = open_run(run.directory)
@@ -36,7 +36,7 @@ def test_each_variant_is_measured_in_a_process_of_its_own(capture_counted):
         assert "counters" in opened.record.measurement.phase_seconds
         assert opened.record.spec["counters"] is True
     said = (finished.directory / "progress.jsonl").read_text()
-    assert "Measures what each kernel of default moves" in said
+    assert "Measures what each kernel of aot_eager moves" in said
 
 
 @pytest.mark.torch
