@@ -23,5 +23,5 @@ def owner_of(folder: Path) -> str | None:
     """Who uploaded or captured it; None: nobody wrote it down."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=_Owner).person
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, RecursionError):  # whoever captured may have written into it
         return None

@@ -1,13 +1,14 @@
 """A number over time: a line for each variant, its noise as a band, what changed around it."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import plotly.graph_objects as go
 
 from profiler_core.analysis.trend import TrendChart, TrendLine, TrendPoint
 from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.dates import moment_of
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -154,9 +155,7 @@ def _positions(chart: TrendChart, order: Order) -> dict[str, datetime | int]:
         start = starts.get(run.capture_id, run.created_at)
         starts[run.capture_id] = min(start, run.created_at)
     if order == "time":
-        return {
-            run_id: datetime.fromisoformat(starts[run.capture_id]) for run_id, run in runs.items()
-        }
+        return {run_id: _moment(starts[run.capture_id]) for run_id, run in runs.items()}
     captures = sorted(starts, key=lambda capture_id: (starts[capture_id], capture_id))
     return {run_id: captures.index(run.capture_id) for run_id, run in runs.items()}
 
@@ -179,7 +178,7 @@ def _axis(
     for line in chart.lines:
         for point in line.points:
             commit = point.run.git_commit[:7]
-            day = datetime.fromisoformat(point.run.created_at).strftime("%d %b")
+            day = _moment(point.run.created_at).strftime("%d %b")
             texts[positions[point.run.run_id]] = plotly_text(commit or day)
     step = max(1, len(texts) // 10)
     shown = {
@@ -263,6 +262,11 @@ def _draw_line(
     )
 
 
+def _moment(iso: str) -> datetime:
+    """The first one of all for what is no date, which an earlier version let in."""
+    return moment_of(iso) or datetime.min.replace(tzinfo=UTC)
+
+
 def _is_small(quantity: str) -> bool:
     """Whether a change of this quantity is shown on hover only: it seldom moves a number."""
     return quantity in ("host", "CPU", "Python")
@@ -270,7 +274,7 @@ def _is_small(quantity: str) -> bool:
 
 def _hover(line: TrendLine, point: TrendPoint, metric: str) -> str:
     run = point.run
-    when = datetime.fromisoformat(run.created_at)
+    when = _moment(run.created_at)
     rows = [
         f"<b>{plotly_text(line.variant)}</b>  {format_metric(metric, point.value)}",
         f"{when.day} {when:%b %Y, %H:%M} UTC · torch {plotly_text(run.torch)}"

@@ -148,7 +148,7 @@ def fold(lines: Iterable[bytes]) -> CaptureProgress:
             continue
         try:
             line = decoder.decode(raw)
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):  # half characters, nesting without end
             n_unreadable += 1
             continue
         key = (line.variant, line.phase)

@@ -326,7 +326,8 @@ def _why_interrupted(directory: Path) -> str:
         else "It never gave a sign of life."
     )
     scratch = directory / files.SCRATCH
-    left = f" What it measured lies in {scratch.read_text()}." if scratch.exists() else ""
+    folder = scratch.read_bytes().decode("utf-8", "replace") if scratch.exists() else ""
+    left = f" What it measured lies in {folder}." if folder else ""
     return (
         "The process that supervised this job is gone: it was killed, or the machine "
         f"restarted. {sign}{last_words(directory)}{left}"

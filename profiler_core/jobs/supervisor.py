@@ -101,7 +101,8 @@ class Supervisor:
         from profiler_core.jobs.service import after_interruption  # no other supervisor needs it
 
         left = self._directory / files.SCRATCH
-        folder = os.fsdecode(left.read_bytes())
+        there = left.read_bytes()
+        folder = there.decode("utf-8", "replace")
         self._n_starts += 1
         running = msgspec.structs.replace(
             files.read_status(self._directory), state="running", n_starts=self._n_starts
@@ -110,7 +111,9 @@ class Supervisor:
         became = ""
         with self._outputs() as (output, log):
             try:
-                exit_status, _ = self._follow(self._started(output, log, -1, left=folder))
+                exit_status, _ = self._follow(
+                    self._started(output, log, -1, left=os.fsdecode(there))
+                )
                 if exit_status:
                     became = f" What it had measured could not be brought home from {folder}."
             except (OSError, FusionscopeError) as error:

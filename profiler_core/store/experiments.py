@@ -67,7 +67,7 @@ def read_experiment(out: Path, experiment_id: str) -> Experiment:
         raise BadInput(
             f"There is no experiment {experiment_id}.", remedy="Choose one from the list."
         ) from error
-    except msgspec.MsgspecError as error:
+    except (ValueError, RecursionError) as error:  # of another user's code
         raise BadInput(
             f"{path} cannot be read: {error}.", remedy="Start the experiment anew."
         ) from error

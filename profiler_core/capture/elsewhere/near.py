@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import shutil
 import signal
 import tempfile
@@ -140,7 +139,8 @@ class _Work:
         data = data[: data.rfind(b"\n") + 1]
         self._n_read += len(data)
         for raw in data.splitlines(keepends=True):
-            with contextlib.suppress(msgspec.MsgspecError):  # what is no line of ours stays there
+            # What is no line of ours stays there; some nests without end.
+            with contextlib.suppress(ValueError, RecursionError):
                 self._listener(msgspec.json.decode(raw, type=ProgressLine))
                 if self._file is not None:
                     with self._file.open("ab") as file:
@@ -255,7 +255,7 @@ def _write_why_lost(
         raise Cancelled("The capture was cancelled.", remedy="Start it again when you like.")
     if not scratch.exists():
         raise _why_not_begun(plan, status, said)
-    left = os.fsdecode(scratch.read_bytes())
+    left = scratch.read_bytes().decode("utf-8", "replace")
     lost = status == _SSH_FAILED or plan.job is not None
     error = CaptureFailed(
         f"The connection to {name} was lost{quoted}."

@@ -138,8 +138,11 @@ def _zone(at: datetime, chunk: bytes) -> timedelta | None:
 
 
 def _clock(ns: int) -> datetime:
-    """UTC, in no year."""
-    return datetime.fromtimestamp(ns // 10**9, UTC).replace(year=_YEAR, tzinfo=None)
+    """UTC, in no year; its beginning for a moment that no calendar has."""
+    try:
+        return datetime.fromtimestamp(ns // 10**9, UTC).replace(year=_YEAR, tzinfo=None)
+    except (OverflowError, ValueError, OSError):
+        return datetime(_YEAR, 1, 1)
 
 
 def belonging_logs(

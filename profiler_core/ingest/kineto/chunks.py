@@ -155,6 +155,6 @@ def _keys_of(text: bytes) -> str:
     """What the document has instead, for the message: the reader may know it by that."""
     try:
         keys = list(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return ""
     return f" (it has {', '.join(keys[:4])})" if keys else " (it is empty)"

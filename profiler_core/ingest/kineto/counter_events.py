@@ -30,7 +30,7 @@ def counter_rows(text: bytes) -> tuple[pl.DataFrame, int]:
     for match in _PHASE.finditer(text):
         try:
             event = msgspec.json.decode(_event_around(text, match), type=dict[str, Any])
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):
             continue
         samples = _samples(event)
         n_events += bool(samples)

@@ -241,7 +241,7 @@ def metadata(head: bytes) -> dict[str, Any]:
     """The keys before the array, from its text closed with a brace; empty where unreadable."""
     try:
         return _plain(msgspec.json.decode(head, type=dict[str, Any]))
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         pass
     text, _ = mend_text.mend_piece(head)
     try:

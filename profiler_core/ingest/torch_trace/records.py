@@ -107,7 +107,9 @@ def decode(text: bytes) -> Any:
     """JSON as Python writes it, NaN and Infinity included. Raises ValueError."""
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except RecursionError as error:
+        raise ValueError("it nests without end") from error
+    except ValueError:
         return json.loads(text)
 
 

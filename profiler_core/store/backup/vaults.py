@@ -274,7 +274,7 @@ def blocks_of(path: Path) -> Iterator[bytes]:
 def _manifest(content: bytes) -> Manifest:
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(
             f"The manifest of the backup cannot be read: {error}.", remedy="Take another backup."
         ) from error

@@ -25,4 +25,5 @@ def utc(iso: str | None, otherwise: str) -> str:
 
 
 def _written(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # Not by strftime, which writes the year 500 with three digits.
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -146,7 +146,7 @@ class _Question:
                 if error.took_too_long
                 else f"The interpreter could not be asked what it has: {error}."
             )
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):
             self.answer = Machine(problem="The interpreter could not be asked what it has.")
 
 
