@@ -5,6 +5,7 @@ They lie in a hidden folder beside the captures, on the same disk, until they ar
 <runs>/.elsewhere-…/made/         what came
 <runs>/.elsewhere-…/made.whole    there once all of it came, before the other side may delete it
 <runs>/.elsewhere-…/lock          held by the process that waits for it
+<runs>/.elsewhere-…/shared        of a job of Slurm: the folder in which it works
 
 Where that process is killed in between, whoever next brings the history up to date moves them.
 """
@@ -19,11 +20,13 @@ from pathlib import Path
 
 from profiler_core import run_directory as names
 from profiler_core.jobs import directory as files
+from profiler_core.jobs.capture_progress import read_progress
 from profiler_core.jobs.received import is_whole, take_in
 
 PREFIX = ".elsewhere-"
 MADE = "made"
 _LOCK = "lock"
+_SHARED, _RUNS = "shared", "runs"
 _LONGEST_PROGRESS = 50_000_000
 _FORGOTTEN_AFTER_S = 7 * 24 * 3600.0  # what never came whole: it still lies on the other machine
 
@@ -50,7 +53,13 @@ def bring_left(out: Path) -> None:
     for work in sorted(out.glob(f"{PREFIX}*")):
         with contextlib.suppress(OSError), _looked_after_by_nobody(work) as is_left:
             made = work / MADE
-            if is_left and is_whole(made) and made.is_dir():
+            shared = _shared_of(work)
+            if is_left and shared is not None:
+                if read_progress(shared / files.PROGRESS).latest_is_final:  # else the job goes on
+                    take_in(shared / _RUNS, out, None)
+                    shutil.rmtree(shared, ignore_errors=True)
+                    shutil.rmtree(work, ignore_errors=True)
+            elif is_left and is_whole(made) and made.is_dir():
                 folders = captures_in(made)
                 if folders:
                     with_what_came_before(folders[0] / files.PROGRESS, work / files.PROGRESS)
@@ -63,9 +72,21 @@ def bring_left(out: Path) -> None:
                 shutil.rmtree(work, ignore_errors=True)
 
 
+def note_shared(work: Path, folder: Path) -> None:
+    """Say in which folder a job of Slurm works, for `bring_left`."""
+    (work / _SHARED).write_bytes(os.fsencode(folder))
+
+
+def _shared_of(work: Path) -> Path | None:
+    try:
+        return Path(os.fsdecode((work / _SHARED).read_bytes()))
+    except FileNotFoundError:
+        return None
+
+
 @contextlib.contextmanager
 def _looked_after_by_nobody(work: Path) -> Iterator[bool]:
-    descriptor = os.open(work / _LOCK, os.O_RDWR)
+    descriptor = os.open(work / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         is_left = True

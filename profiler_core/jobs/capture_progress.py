@@ -85,6 +85,12 @@ class CaptureProgress:
     latest: ProgressLine | None = None
     n_unreadable: int = 0
 
+    @property
+    def latest_is_final(self) -> bool:
+        """Did the whole capture say how it ended?"""
+        latest = self.latest
+        return latest is not None and latest.variant is None and latest.phase in FINAL_PHASES
+
     def of(self, variant: str | None) -> tuple[PhaseProgress, ...]:
         """The phases of one variant, in order."""
         return tuple(phase for phase in self.phases if phase.variant == variant)

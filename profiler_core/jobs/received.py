@@ -6,9 +6,11 @@ and nothing in its headers makes this process hold more than some kilobytes.
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import tarfile
+import tempfile
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, Self
 
@@ -179,10 +181,23 @@ def take_in(made: Path, out: Path, owner: str | None) -> int:
         out.mkdir(parents=True, exist_ok=True)
         if folder.is_dir() and not folder.name.startswith(".") and not (out / folder.name).exists():
             _write_owner(folder, owner)
-            folder.replace(out / folder.name)
+            _move(folder, out / folder.name)
             n_moved += 1
     shutil.rmtree(made, ignore_errors=True)
     return n_moved
+
+
+def _move(folder: Path, target: Path) -> None:
+    """By a rename; between disks by a copy, which appears at once when it is whole."""
+    try:
+        folder.replace(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with tempfile.TemporaryDirectory(prefix=".elsewhere-", dir=target.parent) as aside:
+            shutil.copytree(folder, Path(aside, folder.name), symlinks=True)
+            Path(aside, folder.name).replace(target)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_owner(folder: Path, owner: str | None) -> None:

@@ -93,7 +93,7 @@ def test_a_part_of_a_trace_or_a_log_is_left_out(text: bytes) -> None:
     assert counter_rows(b'{"ph": "C", "name": "x", "args": ' + NESTED)[1] == 0
     assert isinstance(metadata(text), dict)
     assert isinstance(_keys_of(text), str)
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         decode(text)
     assert decode(json.dumps({"x": float("nan")}).encode()).keys() == {"x"}
 

@@ -26,7 +26,7 @@ from profiler_core.experiments.request import new_experiment
 from profiler_core.home import runs_directory
 from profiler_core.jobs import directory as files
 from profiler_core.jobs import received, runner_side
-from profiler_core.jobs.brought import bring_left, held
+from profiler_core.jobs.brought import PREFIX, bring_left, held, note_shared
 from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.jobs.supervisor import Supervisor
 from profiler_core.owner_file import owner_of, write_owner
@@ -206,6 +206,51 @@ def test_what_is_on_its_way_or_never_came_whole_is_left(
     os.utime(work, (0, 0))
     bring_left(plan.out)
     assert list(plan.out.iterdir()) == []
+
+
+def test_a_job_of_slurm_whose_waiting_process_was_killed_is_brought_home_at_its_end(
+    home: Path, tmp_path: Path
+) -> None:
+    out, shared = runs_directory(), tmp_path / "scratch" / ".fusionscope-x"
+    work = out / f"{PREFIX}abc"
+    work.mkdir(parents=True)
+    run = shared / "runs" / "cap" / "eager"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text(json.dumps(RUN))
+    note_shared(work, shared)
+    progress = shared / "progress.jsonl"
+    progress.write_text('{"t": 1, "phase": "finished", "variant": "eager"}\n')
+    bring_left(out)
+    assert run.exists()  # it measures another variant
+    with progress.open("a") as file:
+        file.write('{"t": 2, "phase": "finished"}\n')
+    with held(work):
+        bring_left(out)
+        assert run.exists()
+    bring_left(out)
+    assert (out / "cap" / "eager" / "run.json").exists()
+    assert not shared.exists() and not work.exists()
+
+
+def test_what_came_is_copied_where_the_library_is_another_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, out = tmp_path / "scratch" / "made", tmp_path / "runs"
+    (made / "cap" / "eager").mkdir(parents=True)
+    (made / "cap" / "eager" / "run.json").write_text(json.dumps(RUN))
+    out.mkdir()
+    real = Path.replace
+
+    def within_one_disk(self: Path, target: Path) -> Path:
+        if self.is_relative_to(out) is not Path(target).is_relative_to(out):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", within_one_disk)
+    assert received.take_in(made, out, "oidc:issuer#ada") == 1
+    assert (out / "cap" / "eager" / "run.json").exists()
+    assert owner_of(out / "cap") == "oidc:issuer#ada"
+    assert [path.name for path in out.iterdir()] == ["cap"]
 
 
 def test_nothing_is_taken_that_would_not_be_found_again(

@@ -34,6 +34,7 @@ from profiler_core.jobs.brought import (
     captures_in,
     held,
     mark,
+    note_shared,
     with_what_came_before,
 )
 from profiler_core.jobs.command import GRACE_S, FarCommand
@@ -174,6 +175,7 @@ class _Work:
 def _on_slurm(plan: Plan, work: _Work, is_cancelled: Callable[[], bool]) -> None:
     made = plan.folder / "runs"
     made.mkdir(parents=True)
+    note_shared(work.folder, plan.folder)
     work.progress = plan.folder / "progress.jsonl"
     work.made = made
     with work.passing_on():
