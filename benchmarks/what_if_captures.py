@@ -24,13 +24,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.waves import Job, Wave, capture_in_turn, say
+from profiler_core.capture import variant_run
 from profiler_core.capture.interpreter import Interpreter, probe
 
 _FAULTS = Path(__file__).with_name("what_if_faults.py")
 _COPIES = ("faulty", "repaired")
 _INTERPRETER = ".interpreter.json"
 _QUICK = (
-    "--rounds=10", "--round-steps=25", "--round-seconds=0.03", "--steps=4", "--telemetry-seconds=0",
+    "--rounds=20", "--round-steps=25", "--round-seconds=0.03", "--steps=4", "--telemetry-seconds=0",
     "--no-memory", "--no-numerics", "--no-warm-compile",
 )  # fmt: skip
 _PREPARE_SHARE = 0.5  # of the time, at most
@@ -65,12 +66,12 @@ _BUILT_IN = {
     "flex": "default,reduce-overhead",
     "dlrm": "default,reduce-overhead",
     "breaky": "default,reduce-overhead",
-    "resnet50": "eager,eager+bf16-autocast,eager+tf32",
+    "resnet50": "eager,eager+bf16-autocast,eager+tf32,eager+channels_last,default,reduce-overhead",
 }
 ORDER = (
-    *("breaks", "shape_breaks", "syncs", "pageable_copies", "guards", "small_kernels"),
-    *("moe", "plain_fp32", "gnn", "decode", "dit", "contiguous_images", "plain_optimizer"),
-    *("value_breaks", "uneven_shapes", "small_copies", "flex", "dlrm", "resnet50", "breaky"),
+    *("breaks", "shape_breaks", "value_breaks", "contiguous_images", "resnet50", "flex", "dlrm"),
+    *("plain_optimizer", "uneven_shapes", "small_copies", "breaky", "syncs", "dit", "moe"),
+    *("guards", "decode", "gnn", "small_kernels", "pageable_copies", "plain_fp32"),
 )
 
 
@@ -186,6 +187,8 @@ def main() -> None:
     if arguments.only:
         asked = Interpreter(**json.loads((arguments.folder / _INTERPRETER).read_text()))
         job = job_of(arguments.only, arguments.folder)
+        # No second process: it would capture the graphs under the profiler in the turn of others.
+        variant_run.questions = lambda **_: ()  # type: ignore[attr-defined]
         capture_in_turn(job, arguments.folder, {None: asked})
         return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends what it started, too

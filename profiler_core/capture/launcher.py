@@ -225,7 +225,8 @@ def _looking(is_cancelled: Callable[[], bool]) -> Callable[[], None]:
 
 def _measure(runs: list[VariantRun], context: Context) -> None:
     references = _references(runs, context)
-    if not _together(runs, context):
+    fit_together = _together(runs, context)
+    if not fit_together:
         context.progress.say(
             "starting",
             "The variants do not fit on the device together: measures them one after another",
@@ -244,10 +245,20 @@ def _measure(runs: list[VariantRun], context: Context) -> None:
             if run.is_first and run in references:
                 run.make_reference(references[run])
             run.close()
-    for run in runs:
-        run.check(None if run.is_first else references.get(run))
-        run.counters()
-        run.finish()
+    # In a search nothing is timed any more: the second processes work beside each other.
+    is_side_by_side = (
+        fit_together
+        and context.selection is not None
+        and not context.spec.warm_compile
+        and all(path.exists() for path in references.values())
+    )
+    for group in [runs] if is_side_by_side else [[run] for run in runs]:
+        for run in group:
+            run.begin_check(None if run.is_first else references.get(run))
+        for run in group:
+            run.end_check()
+            run.counters()
+            run.finish()
 
 
 def _references(runs: list[VariantRun], context: Context) -> dict[VariantRun, Path]:

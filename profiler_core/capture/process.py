@@ -103,7 +103,8 @@ class Child:
         self._buffer = b""
         self._is_asked_to_leave = False
         self._stderr = stderr
-        self.doing = "starting"
+        self._asked: list[str] = []  # commands that are not answered yet
+        self._doing = "starting"
 
     @property
     def pid(self) -> int:
@@ -123,7 +124,7 @@ class Child:
 
     def tell(self, command: str, **fields: Any) -> None:
         """Send a command; `answer` waits for its result."""
-        self.doing = command
+        self._asked.append(command)
         line = json.dumps({"command": command, **fields}) + "\n"
         try:
             os.write(self._pipes.command_fd, line.encode())
@@ -149,6 +150,8 @@ class Child:
     ) -> dict[str, Any] | None:
         """The result of the last command, if it comes within so many seconds of the last event."""
         while (event := self._event_within(seconds)) is not None:
+            if event["event"] in ("done", "failed"):
+                self._doing = self._asked.pop(0)
             if event["event"] == "done":
                 result: dict[str, Any] = event["result"]
                 return result
@@ -221,7 +224,7 @@ class Child:
             status = self._process.wait(_EXIT_GRACE_S)
         except subprocess.TimeoutExpired:
             status = None
-        doing = self.doing.replace("_", " ")
+        doing = (self._asked[0] if self._asked else self._doing).replace("_", " ")
         if status is not None and status < 0:
             name = _signal_name(-status)
             why = (

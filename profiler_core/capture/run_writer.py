@@ -48,6 +48,16 @@ class RunWriter:
         measurement: dict[str, Any] = self.record["measurement"]
         return measurement
 
+    def note(self, sentence: str | None) -> None:
+        """Keep a sentence about the measurement; nothing for None or ""."""
+        if sentence:
+            self.measurement.setdefault("notes", []).append(sentence)
+
+    def spent(self, phase: str, started: float) -> None:
+        """Add the time of a phase, begun at `started` of the monotonic clock."""
+        seconds = self.measurement.setdefault("phase_seconds", {})
+        seconds[phase] = round(seconds.get(phase, 0.0) + time.monotonic() - started, 3)
+
     def write(self) -> None:
         """Replace run.json; a reader sees the old one or the new one."""
         write_json(self.directory / names.RUN_JSON, self.record)

@@ -38,11 +38,14 @@ class Selection:
 
     caches: holds a folder for each variant; a variant that is captured again compiles warm.
     experiment: the id of the search that the runs are of; empty: of none.
+    is_late: asked of a label while that variant is built and compiled: is it left out now, so that
+    the others can still be timed?
     """
 
     caches: Path
     judge: Judge
     experiment: str = ""
+    is_late: Callable[[str], bool] = lambda _: False
 
     def leave_out(self, runs: Sequence[TimedRun], n_turns: int) -> list[TimedRun]:
         """End those that the judge stops; they keep their rounds and have no further pass."""

@@ -4,6 +4,8 @@ import contextlib
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +15,17 @@ from profiler_core.capture.context import Context
 from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
-from profiler_core.capture.rank_numerics import keep_numerics
 from profiler_core.capture.ranks import RankGroup, bound_logs, run_folders
 from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
+from profiler_core.capture.second_process import SecondProcess, questions
 from profiler_core.capture.sources import collect_sources
 from profiler_core.capture.spec import VariantSpec
 from profiler_core.capture.start_variant import ProcessPaths, cache_of, start_variant
 from profiler_core.capture.telemetry.sampling import Sampled
 
 _CYCLES_AT_THE_CEILING = 8
+_LATE = "late"
 
 
 class VariantRun:
@@ -49,6 +52,8 @@ class VariantRun:
         self._typical_step_ns = 1
         self._round_steps = 1
         self._replays_graphs = False
+        self._second: SecondProcess | None = None
+        self._is_preparing = False
 
     @property
     def label(self) -> str:
@@ -62,7 +67,7 @@ class VariantRun:
 
     def attach(self, context: Context) -> None:
         """Set the context that it is measured in."""
-        self._context = context
+        self._context = replace(context, look=partial(self._look, context))
         self._work = context.work / self.writer.directory.name
         self._work.mkdir(parents=True, exist_ok=True)
 
@@ -91,6 +96,11 @@ class VariantRun:
 
     def prepare(self) -> None:
         """Build, first call, warm-up."""
+        self._is_preparing = True
+        self._prepare()
+        self._is_preparing = False
+
+    def _prepare(self) -> None:
         child = self._running_child
         with self._phase("starting", f"Builds {self._context.spec.title}"):
             built = child().ask("build")
@@ -204,7 +214,7 @@ class VariantRun:
         except ChildFailure as failure:
             path.unlink(missing_ok=True)
             self._say("numerics", f"No reference from {self.label}: {failure.sentence}")
-        self._spent("numerics", started)
+        self.writer.spent("numerics", started)
 
     def close(self) -> None:
         """End the first child, keep the source lines that its logs name, make its files small."""
@@ -212,60 +222,36 @@ class VariantRun:
         for folder in run_folders(self.writer, self._context.spec.n_ranks):
             self._keep_sources(folder)
             pack(folder)
-        self._note(bound_logs(self.writer.directory))
+        self.writer.note(bound_logs(self.writer.directory))
 
     # -- the second child: warm cache, captures of graphs, numerics ------------------------------
 
-    def check(self, reference: Path | None) -> None:
-        """Warm first call, then the numerics, in a fresh process with the filled cache.
-
-        CUDA graphs that the profiled steps replay are captured there under the profiler, which
-        slows a process down for good. A failure here does not change the status of the run.
+    def begin_check(self, reference: Path | None) -> None:
+        """Start a fresh process with the filled cache, and ask it everything at once.
 
         Args:
             reference: the file of `make_reference`, made by this child where it is absent;
                 None leaves the numerics out.
         """
         compiled = self.variant.compile or self.variant.torchscript
-        warm = self._context.spec.warm_compile and compiled
-        graphs = self._replays_graphs
-        if not self.is_alive or not (warm or graphs or reference):
-            return
-        started = time.monotonic()
-        phase = "warm compile" if warm else "graph captures" if graphs else "numerics"
-        try:
-            self._say(phase, f"Starts a second process for {self.label}, with the cache filled")
+        asked = questions(
+            warm=self._context.spec.warm_compile and compiled,
+            graphs=self.writer.directory / names.GRAPH_CAPTURES if self._replays_graphs else None,
+            reference=reference,
+        )
+        if self.is_alive and asked:
+            text = f"Starts a second process for {self.label}, with the cache filled"
+            self._say(asked[0].phase, text)
             self._child = self._spawn(
                 self._work / "torch_trace", self._work / "stdout.txt", self._work / "stderr.txt"
             )
-            self._child.ask("load")
-            if graphs:
-                path = self.writer.directory / names.GRAPH_CAPTURES
-                self._child.ask("watch_graphs", path=str(path))
-            if warm or graphs:
-                self._child.ask("build")
-                first = self._child.ask("first_call")
-                if warm:
-                    self.writer.measurement["warm_first_call_ns"] = first["first_call_ns"]
-                self._spent(phase, started)
-                started, phase = time.monotonic(), "graph captures"
-            if graphs:
-                self._note(self._child.ask("capture_graphs")["note"])
-                self._spent(phase, started)
-            started, phase = time.monotonic(), "numerics"
-            if reference is not None:
-                self._say("numerics", f"Checks the answers of {self.label}")
-                self._child.tell("compare", path=str(reference))
-                keep_numerics(self.writer, self._child.answers())
-        except ChildFailure as failure:
-            self._say(phase, f"{self.label}: {failure.sentence}")
-            if reference is not None:
-                self.writer.record["numerics"] = {
-                    "verdict": "not comparable",
-                    "reason": failure.sentence,
-                }
-        finally:
-            self._spent(phase, started)
+            self._second = SecondProcess(self._child, asked)
+
+    def end_check(self) -> None:
+        """Wait for its answers. A failure here does not change the status of the run."""
+        if self._second is not None:
+            self._second.finish(self.writer, self._say, self.label)
+            self._second = None
             self.kill()
 
     def counters(self) -> None:
@@ -320,6 +306,15 @@ class VariantRun:
 
     # -- helpers ---------------------------------------------------------------------------------
 
+    def _look(self, context: Context) -> None:
+        """What its process is waited with: ends a variant that prepares for too long."""
+        context.look()
+        selection = context.selection
+        if self._is_preparing and selection is not None and selection.is_late(self.label):
+            raise ChildFailure(
+                _LATE, "The budget ended before it was compiled.", "Give it a larger one."
+            )
+
     def _cache(self) -> Path:
         return cache_of(self._context, self._work)
 
@@ -344,7 +339,7 @@ class VariantRun:
                 "profile", path=str(path), schedule=schedule, stacks=stacks, metrics=spec.metrics
             )
         if not stacks:
-            self._note(result.get("no_metrics"))
+            self.writer.note(result.get("no_metrics"))
             self._replays_graphs = result["n_graph_captures"] > 0
             self.writer.measurement["profiled"] = {
                 "started_ns": result["started_ns"],
@@ -373,18 +368,14 @@ class VariantRun:
         try:
             yield
         except ChildFailure as failure:
-            self._spent(phase, started)
-            self.fail(failure)
+            self.writer.spent(phase, started)
+            if failure.kind == _LATE:
+                self.cancel(failure.sentence)
+                self._say(phase, f"Leaves {self.label} out: {failure.sentence}")
+            else:
+                self.fail(failure)
         else:
-            self._spent(phase, started)
-
-    def _note(self, sentence: str | None) -> None:
-        if sentence:
-            self.writer.measurement.setdefault("notes", []).append(sentence)
-
-    def _spent(self, phase: str, started: float) -> None:
-        seconds = self.writer.measurement.setdefault("phase_seconds", {})
-        seconds[phase] = round(seconds.get(phase, 0.0) + time.monotonic() - started, 3)
+            self.writer.spent(phase, started)
 
     def _relay(self, phase: str) -> Callable[[dict[str, Any]], None]:
         def relay(event: dict[str, Any]) -> None:

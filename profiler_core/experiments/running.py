@@ -40,6 +40,8 @@ from profiler_core.store.experiments import (
 )
 
 Capture = Callable[..., FinishedCapture]
+_BEFORE_TIMING = ("starting", "compiling", "warm-up")
+_MOST_OF_THE_REST = 0.5  # of the time that a capture has, kept for what follows compilation
 _change = msgspec.structs.replace
 
 
@@ -83,6 +85,7 @@ class Runner:
     _machine: Machine | None = field(default=None, init=False)
     _interpreters: dict[str | None, Interpreter] = field(default_factory=dict, init=False)
     _device: str = field(default="cpu", init=False)
+    _rest_s: float = field(default=0.0, init=False)  # of a capture, once all is compiled
 
     def run(self) -> Experiment:
         """Go on until nothing is left to try, the budget is spent, or it is cancelled.
@@ -191,6 +194,7 @@ class Runner:
         # What nothing leads yet is measured whole: its trace says what is worth trying.
         n_kept = len(variants) if reference is None else len(variants) - len(new)
         kept = frozenset(v.label for v in spec.variants[:n_kept])
+        compiled_by = deadline - min(self._rest_s, _MOST_OF_THE_REST * (deadline - began))
         finished = self.capture(
             spec,
             self.out,
@@ -202,12 +206,14 @@ class Runner:
                 caches_of(self.out, self.experiment.experiment_id),
                 self._judge(kept),
                 self.experiment.experiment_id,
+                lambda label: not is_first and label not in kept and self.clock() > compiled_by,
             ),
         )
         self._own(finished)
         if finished.is_cancelled and self.is_cancelled():
             return False
         seconds = self.clock() - began
+        self._rest_s = seconds - sum(map(_compiling_s, finished.runs))
         batch = self._batch(plan, finished, seconds)
         led = same(leader_of(self.experiment).setting)
         experiment = _change(self.experiment, batches=(*self.experiment.batches, batch))
@@ -296,6 +302,12 @@ class Runner:
         self.experiment = experiment
         write_experiment(self.out, experiment)
         self.changed(experiment)
+
+
+def _compiling_s(run: FinishedRun) -> float:
+    """What a run took until it could be timed: of one capture they follow each other."""
+    spent = run.record["measurement"].get("phase_seconds", {})
+    return sum(spent.get(phase, 0.0) for phase in _BEFORE_TIMING)
 
 
 def _machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Machine:

@@ -154,11 +154,18 @@ class Child:
     """Answers what `results` has; keeps what it was asked."""
 
     def __init__(self, results):
-        self.results, self.asked = results, []
+        self.results, self.asked, self.waiting = results, [], []
 
     def ask(self, command, **fields):
         self.asked.append((command, fields))
         return self.results.get(command, {})
+
+    def tell(self, command, **fields):
+        self.asked.append((command, fields))
+        self.waiting.append(command)
+
+    def answers(self):
+        return [self.results.get(self.waiting.pop(0), {})]
 
     def close(self):
         self.asked.append(("close", {}))
@@ -187,7 +194,8 @@ def test_graphs_that_the_profiled_steps_replay_are_captured_in_a_second_process(
     run._profile(tmp_path / "trace.json.gz", stacks=False)
     second = Child(results)
     monkeypatch.setattr(run, "_spawn", lambda *_: second)
-    run.check(None)
+    run.begin_check(None)
+    run.end_check()
     folder = str(writer.directory / "capture_traces")
     assert second.asked == (
         [("load", {}), ("watch_graphs", {"path": folder}), ("build", {}), ("first_call", {}),
