@@ -9,8 +9,8 @@ within the interval that `try` gives? Then one plain capture of what everybody w
 compiled what `try` compiled.
 
 Every part ends by itself when its time is over, and all of them within `--seconds`. After each part
-OUT has what is known: `N.try.json`, `N.pasted.json`, `N.grid.json`, `judged.txt`, and `runs.tar.xz`
-with all records, of the traces as many as fit. The captures themselves lie in a temporary folder.
+OUT has what is known: `judged.txt`, `judged.json`, and `runs.tar.xz` with all records and logs, of
+the traces as many as fit. The captures themselves lie in a temporary folder.
 """
 
 import argparse
@@ -93,7 +93,7 @@ class Judge:
         )  # fmt: skip
         pasted = grid = None
         if tried is not None and tried["best"] is not None:
-            answer = str(self.out / f"{number}.try.json")
+            answer = str(self.work / f"{number}.try.json")
             pasted = part(
                 "pasted", _PASTED_S, "--do", "pasted", asked.workload, answer, self.device, str(runs)
             )
@@ -112,7 +112,7 @@ class Judge:
         until = min(time.monotonic() + limit_s, self.deadline - _ENDS_WITHIN_S)
         if until - time.monotonic() < _ENDS_WITHIN_S:
             return None
-        path = self.out / f"{number}.{name}.json"
+        path = self.work / f"{number}.{name}.json"
         with path.open("w") as file, (self.work / f"{number}.{name}.log").open("w") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.try_judge", *words],
@@ -183,7 +183,7 @@ def lines_of(judged: dict[str, Any]) -> list[str]:
         step_ns = pasted["step_time_ns"]
         is_within = low is not None and low <= step_ns <= high
         lines.append(f"  pasted code: {_us(step_ns)}, {'within' if is_within else 'NOT within'}")
-    timed = [run for run in () if grid is None else grid["runs"] if run["step_time_ns"]]
+    timed = [run for run in (grid or {"runs": ()})["runs"] if run["step_time_ns"]]
     for run in timed:
         lines.append(f"  grid: {run['variant']} {_us(run['step_time_ns'])}")
     if timed:
@@ -326,6 +326,7 @@ def main(words: Sequence[str] | None = None) -> int:
             print("\n".join(lines_of(all_judged[-1])), flush=True)
             text = "\n".join(line for judged in all_judged for line in lines_of(judged))
             (arguments.out / "judged.txt").write_text(f"{text}\n")
+            (arguments.out / "judged.json").write_text(json.dumps(all_judged))
             judge.pack()
     return 0
 
