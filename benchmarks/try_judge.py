@@ -32,7 +32,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-GRID = ("eager", "default", "reduce-overhead", "max-autotune", "default+bf16-autocast+channels_last")
+GRID = (
+    "eager",
+    "default",
+    "reduce-overhead",
+    "max-autotune",
+    "default+bf16-autocast+channels_last",
+)
 _TIMED = ("--telemetry-seconds", "0")
 _ROUNDS, _ROUND_SECONDS, _WARM_UP_STEPS = 20, 0.1, 30
 _BEYOND_BUDGET_S = 60.0  # asking the interpreter, and what a cancelled capture takes to end
@@ -95,8 +101,9 @@ class Judge:
         if tried is not None and tried["best"] is not None:
             answer = str(self.work / f"{number}.try.json")
             pasted = part(
-                "pasted", _PASTED_S, "--do", "pasted", asked.workload, answer, self.device, str(runs)
-            )
+                "pasted", _PASTED_S,
+                "--do", "pasted", asked.workload, answer, self.device, str(runs),
+            )  # fmt: skip
         if tried is not None:
             grid = part(
                 "grid", _GRID_S,
@@ -119,8 +126,11 @@ class Judge:
                 stdout=file, stderr=log, start_new_session=True,
                 env={**os.environ, "JUDGED_UNTIL": str(until)},
             )  # fmt: skip
-            for sign, patience_s in ((None, until - time.monotonic()),
-                                     (signal.SIGTERM, _ENDS_WITHIN_S), (signal.SIGKILL, None)):
+            for sign, patience_s in (
+                (None, until - time.monotonic()),
+                (signal.SIGTERM, _ENDS_WITHIN_S),
+                (signal.SIGKILL, None),
+            ):
                 if sign is not None:
                     os.killpg(process.pid, sign)
                 try:
@@ -324,8 +334,8 @@ def main(words: Sequence[str] | None = None) -> int:
         for number, text in enumerate(arguments.tries):
             all_judged.append(judge.run(number, Asked.read(text)))
             print("\n".join(lines_of(all_judged[-1])), flush=True)
-            text = "\n".join(line for judged in all_judged for line in lines_of(judged))
-            (arguments.out / "judged.txt").write_text(f"{text}\n")
+            lines = [line for judged in all_judged for line in lines_of(judged)]
+            (arguments.out / "judged.txt").write_text("\n".join([*lines, ""]))
             (arguments.out / "judged.json").write_text(json.dumps(all_judged))
             judge.pack()
     return 0
