@@ -307,7 +307,7 @@ class Runner:
 def _compiling_s(run: FinishedRun) -> float:
     """What a run took until it could be timed: of one capture they follow each other."""
     spent = run.record["measurement"].get("phase_seconds", {})
-    return sum(spent.get(phase, 0.0) for phase in _BEFORE_TIMING)
+    return float(sum(spent.get(phase, 0.0) for phase in _BEFORE_TIMING))
 
 
 def _machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Machine:
