@@ -112,23 +112,26 @@ def shape_breaks() -> tuple[nn.Module, tuple[Tensor, ...]]:
 
 
 class Guarded(nn.Module):
-    """Many little modules with settings of their own, each of which a guard looks at."""
+    """Little work after a table of settings, of which a guard looks at each value."""
 
-    def __init__(self, width: int, depth: int) -> None:
+    def __init__(self, width: int, depth: int, n_settings: int) -> None:
         super().__init__()
         self.gains = nn.ParameterList(nn.Parameter(torch.ones(width)) for _ in range(depth))
-        self.settings = [{"scale": 1.0 + number, "shift": float(number)} for number in range(depth)]
+        self.settings = [{"scale": 1.0, "shift": float(number)} for number in range(n_settings)]
 
     def forward(self, x: Tensor) -> Tensor:
-        for gain, setting in zip(self.gains, self.settings, strict=True):
-            x = torch.tanh(x * gain) * setting["scale"] + setting["shift"]
+        shift = 0.0
+        for setting in self.settings:
+            shift = shift + setting["scale"] * setting["shift"]
+        for gain in self.gains:
+            x = torch.tanh(x * gain) + shift
         return x
 
 
 def guards(compile: Compile) -> Step:  # noqa: A002, capture hands it over by this name
-    """Hundreds of guards before little work; the repaired step leaves their evaluation out."""
+    """Thousands of guards before little work; the repaired step leaves their evaluation out."""
     width = _sized(256, 16)
-    model = compile(Guarded(width, _sized(150, 8)).to(_device()).eval())
+    model = compile(Guarded(width, _sized(20, 4), _sized(1500, 20)).to(_device()).eval())
     x = torch.randn(_sized(64, 4), width, device=_device())
     n_calls = 0
 
