@@ -172,7 +172,7 @@ def _training(width: int, depth: int) -> tuple[nn.Module, Tensor, Tensor]:
 
 def syncs(compile: Compile) -> Step:  # noqa: A002
     """A training step that reads the loss of each of its micro-batches."""
-    model, x, target = _training(_sized(1024, 16), _sized(6, 2))
+    model, x, target = _training(_sized(4096, 16), _sized(6, 2))
     called = compile(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
 
