@@ -11,6 +11,7 @@ from profiler_core.agents.capturing import (
     capture_progress,
     check_wait,
 )
+from profiler_core.agents.patching import patch_progress, start_patch
 from profiler_core.answers.experiment import BestAnswer, EffectAnswer, experiment_answer
 from profiler_core.answers.record import Answer, means
 from profiler_core.capture.spec import CaptureSpec, parse_option
@@ -110,5 +111,5 @@ def _trying(experiment_id: str) -> Trying:
     )
 
 
-MEASURING = (*CAPTURING, start_try, try_progress, cancel_try)
-READING = (capture_progress, try_progress)  # of these, what starts and ends nothing
+MEASURING = (*CAPTURING, start_try, try_progress, cancel_try, start_patch, patch_progress)
+READING = (capture_progress, try_progress, patch_progress)  # of these, what starts and ends nothing

@@ -224,7 +224,7 @@ def _looking(is_cancelled: Callable[[], bool]) -> Callable[[], None]:
 
 
 def _measure(runs: list[VariantRun], context: Context) -> None:
-    references = _references(runs, context)
+    made_by, references = _references(runs, context)
     fit_together = _together(runs, context)
     if not fit_together:
         context.progress.say(
@@ -236,43 +236,65 @@ def _measure(runs: list[VariantRun], context: Context) -> None:
                 run.start_over()
         for run in runs:
             if run.is_alive:
-                _alone(run, context, references.get(run) if run.is_first else None)
+                _alone(run, context, made_by.get(run))
     else:
         for run in runs:
             run.telemetry()
         for run in runs:
             run.passes()
-            if run.is_first and run in references:
-                run.make_reference(references[run])
+            if run in made_by:
+                run.make_reference(made_by[run])
             run.close()
     # In a search nothing is timed any more: the second processes work beside each other.
     is_side_by_side = (
         fit_together
         and context.selection is not None
         and not context.spec.warm_compile
-        and all(path.exists() for path in references.values())
+        and all(path.exists() for path in made_by.values())
     )
     for group in [runs] if is_side_by_side else [[run] for run in runs]:
-        for run in group:
-            run.begin_check(None if run.is_first else references.get(run))
-        for run in group:
-            run.end_check()
-            run.counters()
-            run.finish()
+        _check(group, references)
 
 
-def _references(runs: list[VariantRun], context: Context) -> dict[VariantRun, Path]:
-    """The file of the answers that each run is checked with: those of its version's first run."""
-    spec = context.spec
-    if not spec.numerics or len(spec.variants) == 1:
-        return {}
-    first = [run for run in runs if run.is_first]
-    return {
-        run: context.work / f"reference-{number}.pt"
-        for number, its in enumerate(first)
-        for run in runs
-        if run.version == its.version
+def _check(runs: list[VariantRun], references: dict[VariantRun, Path]) -> None:
+    """The second processes of these runs, beside each other, and their ends."""
+    for run in runs:
+        run.begin_check(references.get(run))
+    for run in runs:
+        run.end_check()
+        run.counters()
+        run.finish()
+
+
+def _references(
+    runs: list[VariantRun], context: Context
+) -> tuple[dict[VariantRun, Path], dict[VariantRun, Path]]:
+    """The files of the right answers: by the run that makes one, and by each that is checked.
+
+    Each version has its own, made by its first run; but a patched copy is held against the answers
+    of the file as it is.
+    """
+    spec, work = context.spec, context.work
+    if not spec.numerics:
+        return {}, {}
+    if (spec.against or "").startswith("patch:"):
+        path = work / "reference.pt"
+        own = runs[0].variant
+        is_eager = not (own.compile or own.torchscript)
+        return {runs[0]: path}, dict.fromkeys(runs[1:] if is_eager else runs, path)
+    if len(spec.variants) == 1:
+        return {}, {}
+    made_by = {
+        run: work / f"reference-{number}.pt"
+        for number, run in enumerate(run for run in runs if run.is_first)
     }
+    references = {
+        run: path
+        for first, path in made_by.items()
+        for run in runs
+        if run.version == first.version and run is not first
+    }
+    return made_by, references
 
 
 def _together(runs: list[VariantRun], context: Context) -> bool:

@@ -19,6 +19,7 @@ from profiler_core.answers.experiment import experiment_answer
 from profiler_core.capture.signals import cancel_flag
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.cli.capture_progress import Printer
+from profiler_core.cli.patch import try_patch
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput, Cancelled
 from profiler_core.experiments.levers import LEVERS
@@ -57,6 +58,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="the setting that it starts from; each of its words is also tried left out",
     )  # fmt: skip
     parser.add_argument(
+        "--patch", type=Path, metavar="FILE",
+        help="try a change of your code instead: a unified diff, applied to a copy and timed in "
+        "turns with the file as it is, both under --from",
+    )  # fmt: skip
+    parser.add_argument(
         "--resume", metavar="ID", help="go on with an experiment that was cancelled or killed"
     )
     parser.add_argument(
@@ -78,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         CaptureFailed: nothing could be measured.
     """
     out = (arguments.out or home.runs_directory()).expanduser().resolve()
+    if arguments.patch is not None:
+        return _try_patch(arguments, out)
     experiment = _asked_for(arguments, out)
     show, is_cancelled = Printer(sys.stderr, is_quiet=arguments.quiet).show, cancel_flag()
     ended = Runner(
@@ -98,6 +106,18 @@ def run(arguments: argparse.Namespace) -> int:
         )
     check_measured(ended)
     return 0
+
+
+def _try_patch(arguments: argparse.Namespace, out: Path) -> int:
+    if arguments.workload is None or arguments.resume or arguments.levers or arguments.budget:
+        raise BadInput(
+            "A patch is tried of a workload, once: it takes no levers, no budget and no ID.",
+            remedy="Write try WORKLOAD --patch FILE, with --from VARIANT where you like.",
+        )
+    for name in OWN_OPTIONS:
+        setattr(arguments, name, None)
+    spec = spec_from_namespace(arguments)
+    return try_patch(spec, arguments.patch, arguments.start, out, arguments)
 
 
 def _asked_for(arguments: argparse.Namespace, out: Path) -> Experiment:

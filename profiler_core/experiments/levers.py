@@ -188,7 +188,7 @@ CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "half_precision": (("precision", "bf16-autocast"),),
     "tf32": (("precision", "tf32"),),
     "even_shapes": (("precision", "bf16-autocast"), ("shape_padding", "")),
-    "channels_last": (("channels_last", ""), ("layout_optimization", "")),
+    "channels_last": (("channels_last", ""),),
     "fused_optimizer": (("optimizer", ""),),
     "no_breaks": (("capture_scalar_outputs", ""), ("capture_dynamic_output_shape_ops", "")),
     "no_skips": (("recompile_limit", ""),),

@@ -16,10 +16,8 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.model.experiment import Gain, Moved, Ratio, Setting, Trial
 from profiler_core.model.run import Measurement
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.patched import moved_groups
 from profiler_core.session.run import Run
-
-_MOST_GROUPS = 5
-_LEAST_MOVED = 0.005  # of a step: below it a group did not move
 
 
 @dataclass(frozen=True)
@@ -142,17 +140,10 @@ def _peak_bytes(run: Run) -> int | None:
 
 
 def _moved(against: Held | None, timed: Held) -> tuple[Moved, ...]:
-    """The groups of the ledger that changed most; () where there is none."""
     if against is None:
         return ()
     try:
-        paths = [against.run.directory, timed.run.directory]
-        groups = Comparison.open(paths).pairs[0].ledger.groups
-    except FusionscopeError:  # no trace, or the two cannot be matched
+        pair = Comparison.open([against.run.directory, timed.run.directory]).pairs[0]
+    except FusionscopeError:
         return ()
-    least = _LEAST_MOVED * against.step_ns
-    moved = sorted(
-        (group for group in groups if abs(group.delta_ns) >= least),
-        key=lambda group: -abs(group.delta_ns),
-    )
-    return tuple(Moved(title=g.title, delta_ns=g.delta_ns) for g in moved[:_MOST_GROUPS])
+    return moved_groups(pair, against.step_ns)

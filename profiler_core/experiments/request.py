@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
+from profiler_core.capture.against import against_of
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
+from profiler_core.capture.variant_spec import parse_variant
 from profiler_core.errors import BadInput
 from profiler_core.experiments.levers import check_names, setting_of
 from profiler_core.model.experiment import Experiment
@@ -122,6 +124,23 @@ def spec_of(experiment: Experiment) -> CaptureSpec:
 def for_trials(spec: CaptureSpec) -> CaptureSpec:
     """What trials leave out: a second compilation, the telemetry phase and further passes."""
     return replace(spec, warm_compile=False, telemetry_seconds=0.0, stacks=False, counters=False)
+
+
+def patch_spec(spec: CaptureSpec, patch: str, variant: str) -> CaptureSpec:
+    """A capture of the file as it is and of a patched copy, both under one setting.
+
+    Args:
+        spec: of the workload.
+        patch: the path of a unified diff.
+        variant: of `capture`.
+
+    Raises:
+        BadInput: it is no variant, or the workload is no file of the user's.
+    """
+    variants = (parse_variant(variant),)
+    asked = replace(for_trials(spec), variants=variants, against=f"patch:{patch}", sweep=None)
+    against_of(asked)
+    return asked
 
 
 def spec_of_run(record: RunRecord) -> CaptureSpec | None:

@@ -3,10 +3,13 @@
 import difflib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from profiler_core.capture import launcher
 from profiler_core.capture.spec import CaptureSpec
+from profiler_core.capture.variant_spec import parse_variant
 from profiler_core.capture.versions import versions_of
 from profiler_core.errors import BadInput
 from tests.capture.test_against import git, project  # noqa: F401  # project is a fixture
@@ -91,3 +94,35 @@ def test_what_leads_out_or_does_not_fit_is_refused(project, tmp_path, text, prob
 def test_a_patch_that_is_not_there_says_so(project, tmp_path):  # noqa: F811
     with pytest.raises(BadInput, match="cannot be read"):
         versions_of(spec_of(project, tmp_path / "none.diff"), tmp_path / "work")
+
+
+def test_the_answers_of_the_patched_copy_are_held_against_the_file_as_it_is(tmp_path):
+    """A version has its own reference, by its first run; a patch that changes answers is seen."""
+
+    def references(against, *variants):
+        runs = [
+            SimpleNamespace(variant=variant, version=version, is_first=not number)
+            for version in ("as it is", "change.diff")
+            for number, variant in enumerate(variants)
+        ]
+        spec = SimpleNamespace(numerics=True, against=against, variants=variants)
+        runs = [_Hashable(run) for run in runs]
+        made_by, checked = launcher._references(runs, SimpleNamespace(spec=spec, work=tmp_path))
+        return [runs.index(run) for run in made_by], {
+            runs.index(run): path.name for run, path in checked.items()
+        }
+
+    eager, default = (parse_variant(label) for label in ("eager", "default"))
+    assert references("patch:p.diff", default) == ([0], dict.fromkeys((0, 1), "reference.pt"))
+    assert references("patch:p.diff", eager, default) == (
+        [0], dict.fromkeys((1, 2, 3), "reference.pt"),
+    )  # fmt: skip
+    assert references("git:main", eager, default) == (
+        [0, 2], {1: "reference-0.pt", 3: "reference-1.pt"},
+    )  # fmt: skip
+    assert references("git:main", default) == ([], {})
+
+
+class _Hashable:
+    def __init__(self, run):
+        self.__dict__.update(vars(run))

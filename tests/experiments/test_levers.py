@@ -147,3 +147,8 @@ def test_the_pasted_code_says_what_the_variant_says(variant, lines):
 def test_a_setting_without_a_lever():
     setting = setting_of("max-autotune+bf16-autocast+channels_last")
     assert variant_of(without(setting, "mode")) == "default+bf16-autocast+channels_last"
+
+
+def test_what_asks_for_channels_last_asks_not_for_layouts_as_they_are_given():
+    """`layout_optimization=false` is what keeps Inductor from choosing channels_last itself."""
+    assert [name for name, _ in CALLS["channels_last"]] == ["channels_last"]
