@@ -304,6 +304,13 @@ def test_pageable_and_small_copies():
     assert not {"pageable_copies", "small_copies"} & set(keys(one))
     small = keys(_with_copies(one, "Memcpy HtoD (Pageable -> Device)", 4096))
     assert {"pageable_copies", "small_copies"} <= set(small)
+    joined = next(
+        f for f in findings(_with_copies(one, "Memcpy HtoD (Pinned -> Device)", 4096))
+        if f.key == "small_copies"
+    )  # fmt: skip
+    # A summary has no copies among its kernels, by which the replay had nothing to make shorter.
+    assert joined.change.kernels == ("Memcpy HtoD (Pinned -> Device)",)
+    assert not joined.prediction.is_bound and joined.prediction.expected_ns > 0
     large = keys(_with_copies(one, "Memcpy HtoD (Pinned -> Device)", 10_000_000))
     assert not {"pageable_copies", "small_copies"} & set(large)
 

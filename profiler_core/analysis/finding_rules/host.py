@@ -80,18 +80,16 @@ def pageable_copies(facts: Facts) -> Finding | None:
 
 def small_copies(facts: Facts) -> Finding | None:
     """Many little copies between host and device."""
-    copies = _memcpys(facts).filter(
-        pl.col("name").str.contains("HtoD|DtoH"), pl.col("bytes") < _SMALL_BYTES
-    )
+    every = _memcpys(facts).filter(pl.col("name").str.contains("HtoD|DtoH"))
+    copies = every.filter(pl.col("bytes") < _SMALL_BYTES)
     n = copies.height / facts.n_steps
     time = int(copies["dur_ns"].sum()) / facts.n_steps
     if n < 4 or time < 0.02 * facts.step_ns:
         return None
-    gone = (n - 1) / n * time  # the last one stays
-    change = facts.faster(
-        "joined_copies", facts.named(copies["name"].unique(maintain_order=True)),
-        (0.3 * gone, 0.7 * gone, gone), with_launches=True,
-    )  # fmt: skip
+    names = copies["name"].unique(maintain_order=True)
+    named = int(every.filter(pl.col("name").is_in(names.implode()))["dur_ns"].sum())
+    gone = (n - 1) / n * int(copies["dur_ns"].sum()) / named  # the last one stays
+    change = Change("joined_copies", tuple(names), (0.3 * gone, gone, gone), True)
     return Finding(
         key="small_copies",
         change=change,

@@ -76,6 +76,21 @@ def test_two_changes_of_one_kernel_do_not_add_up():
     assert engine.expected_ns(FASTER, other) == pytest.approx(540 * US, rel=0.02)
 
 
+def test_a_conversion_inside_of_an_operator_takes_no_more_of_the_host_than_its_call():
+    """A call of 20 after 380 of its operator's own work: the operator runs all the same."""
+    trace = a_trace_us(
+        annotations=[step(number, number * 1000, 1000) for number in range(6)],
+        runtime=[launch(number * 1000 + 380, 20, number) for number in range(6)],
+        device=[kernel(number * 1000 + 410, 10, number, name="nchwToNhwc") for number in range(6)],
+    )
+    saved = {
+        lever: WhatIf(trace, None).saved(Change(lever, ("nchwToNhwc",), (1.0, 1.0, 1.0), True))
+        for lever in ("channels_last", "no_fills")
+    }
+    assert saved["channels_last"].expected_ns == pytest.approx(20 * US, rel=0.1)
+    assert saved["no_fills"].expected_ns == pytest.approx(400 * US, rel=0.1)
+
+
 def test_changes_in_turn_begin_with_the_one_that_saves_most():
     engine = WhatIf(device_bound(), 1000.0 * US)
     turns = in_turn({"little": Change("tf32", ("relu",), (0.1, 0.1, 0.1)), "much": FASTER}, engine)
