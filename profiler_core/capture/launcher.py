@@ -25,6 +25,7 @@ from profiler_core.capture.devices import check_device, device_of, devices_of
 from profiler_core.capture.interpreter import Interpreter, default_python, probe
 from profiler_core.capture.own_code import check_function
 from profiler_core.capture.progress import ProgressLine, ProgressLog
+from profiler_core.capture.references import references_of
 from profiler_core.capture.rounds import CPU_CAP_SECONDS, RoundPlan, interleave
 from profiler_core.capture.run_writer import Heartbeat, write_json
 from profiler_core.capture.runs_of import runs_of
@@ -224,7 +225,7 @@ def _looking(is_cancelled: Callable[[], bool]) -> Callable[[], None]:
 
 
 def _measure(runs: list[VariantRun], context: Context) -> None:
-    made_by, references = _references(runs, context)
+    made_by, references = references_of(runs, context)
     fit_together = _together(runs, context)
     if not fit_together:
         context.progress.say(
@@ -264,37 +265,6 @@ def _check(runs: list[VariantRun], references: dict[VariantRun, Path]) -> None:
         run.end_check()
         run.counters()
         run.finish()
-
-
-def _references(
-    runs: list[VariantRun], context: Context
-) -> tuple[dict[VariantRun, Path], dict[VariantRun, Path]]:
-    """The files of the right answers: by the run that makes one, and by each that is checked.
-
-    Each version has its own, made by its first run; but a patched copy is held against the answers
-    of the file as it is.
-    """
-    spec, work = context.spec, context.work
-    if not spec.numerics:
-        return {}, {}
-    if (spec.against or "").startswith("patch:"):
-        path = work / "reference.pt"
-        own = runs[0].variant
-        is_eager = not (own.compile or own.torchscript)
-        return {runs[0]: path}, dict.fromkeys(runs[1:] if is_eager else runs, path)
-    if len(spec.variants) == 1:
-        return {}, {}
-    made_by = {
-        run: work / f"reference-{number}.pt"
-        for number, run in enumerate(run for run in runs if run.is_first)
-    }
-    references = {
-        run: path
-        for first, path in made_by.items()
-        for run in runs
-        if run.version == first.version and run is not first
-    }
-    return made_by, references
 
 
 def _together(runs: list[VariantRun], context: Context) -> bool:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from profiler_core.capture import launcher
+from profiler_core.capture.references import references_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.variant_spec import parse_variant
 from profiler_core.capture.versions import versions_of
@@ -107,7 +107,7 @@ def test_the_answers_of_the_patched_copy_are_held_against_the_file_as_it_is(tmp_
         ]
         spec = SimpleNamespace(numerics=True, against=against, variants=variants)
         runs = [_Hashable(run) for run in runs]
-        made_by, checked = launcher._references(runs, SimpleNamespace(spec=spec, work=tmp_path))
+        made_by, checked = references_of(runs, SimpleNamespace(spec=spec, work=tmp_path))
         return [runs.index(run) for run in made_by], {
             runs.index(run): path.name for run, path in checked.items()
         }
