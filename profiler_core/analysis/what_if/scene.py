@@ -110,10 +110,9 @@ class Scene:
         """Of each item, the host's time in the call itself that launches it; 0 for a wait."""
         durations = self.trace.runtime["dur_ns"].to_numpy().astype(np.float64) * self.speed
         rows = self.two.launch_row
-        calls = np.where(rows >= 0, durations[np.maximum(rows, 0)], 0.0) if rows.size else rows
-        one_event = np.ones_like(calls)
-        calls_ns: Floats = unprofiled(calls, one_event, self.events_ns[case])
-        return calls_ns
+        calls: Floats = np.zeros(rows.size)
+        calls[rows >= 0] = durations[rows[rows >= 0]]
+        return unprofiled(calls, np.ones(rows.size), self.events_ns[case])
 
     def step_of(self, load: Load) -> float:
         """Of a step in the steady state, on the clock of the replay."""
