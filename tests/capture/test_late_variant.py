@@ -13,7 +13,13 @@ from profiler_core.capture.variant_spec import parse_variant
 
 BUILT = {"n_shapes": 1, "labels": [""]}
 CALLED = {"first_call_ns": 1, "settings": {}, "facts": {}, "trains": False}
-WARM = {"compiled_by_script": None, "step_ns": [1], "ended_by": "steady", "typical_step_ns": 1}
+WARM = {
+    "compiled_by_script": None,
+    "tracing": None,
+    "step_ns": [1],
+    "ended_by": "steady",
+    "typical_step_ns": 1,
+}
 
 
 class MadeUpChild:
