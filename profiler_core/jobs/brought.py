@@ -24,6 +24,7 @@ from profiler_core.jobs.capture_progress import read_progress
 from profiler_core.jobs.received import is_whole, take_in
 
 PREFIX = ".elsewhere-"
+SHARED_PREFIX = ".fusionscope-"
 MADE = "made"
 _LOCK = "lock"
 _SHARED, _RUNS = "shared", "runs"
@@ -79,9 +80,10 @@ def note_shared(work: Path, folder: Path) -> None:
 
 def _shared_of(work: Path) -> Path | None:
     try:
-        return Path(os.fsdecode((work / _SHARED).read_bytes()))
+        shared = Path(os.fsdecode((work / _SHARED).read_bytes()))
     except FileNotFoundError:
         return None
+    return shared if shared.name.startswith(SHARED_PREFIX) else None  # it will be deleted
 
 
 @contextlib.contextmanager

@@ -232,6 +232,17 @@ def test_a_job_of_slurm_whose_waiting_process_was_killed_is_brought_home_at_its_
     assert not shared.exists() and not work.exists()
 
 
+def test_no_other_folder_is_taken_for_that_of_a_job_of_slurm(home: Path, tmp_path: Path) -> None:
+    out, other = runs_directory(), tmp_path / "other"
+    work = out / f"{PREFIX}abc"
+    work.mkdir(parents=True)
+    (other / "runs" / "cap").mkdir(parents=True)
+    (other / "progress.jsonl").write_text('{"t": 2, "phase": "finished"}\n')
+    note_shared(work, other)
+    bring_left(out)
+    assert (other / "runs" / "cap").exists()
+
+
 def test_what_came_is_copied_where_the_library_is_another_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,7 +77,18 @@ def test_a_time_that_no_file_can_have(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["../x", "/etc/x", "runs/../../x", "jobs/x/spec.json", "orders/x", "signed_out/x", "cache/x"],
+    [
+        "../x",
+        "/etc/x",
+        "runs/../../x",
+        "jobs/x/spec.json",
+        "orders/x",
+        "signed_out/x",
+        "cache/x",
+        "runs/.elsewhere-x/shared",
+        "uploads/.incoming/x/0.data",
+        "runs/a/.x/y",
+    ],
 )
 def test_no_file_goes_where_no_backup_puts_one(home: Path, tmp_path: Path, path: str) -> None:
     with pytest.raises(BadInput, match="which no backup does"):

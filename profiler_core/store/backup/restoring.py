@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from profiler_core import run_directory as names
 from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
 from profiler_core.settings import FILE as SETTINGS
@@ -24,6 +25,7 @@ from profiler_core.store.history.database import UNFINISHED, close_all, where
 from profiler_core.store.history.dump import holds, refuse_used_database, restore_rows
 from profiler_core.store.history.packing import sha256
 from profiler_core.store.history.waiting_deeds import is_file_of_waiting_deeds
+from profiler_core.store.owners import TRASH
 from profiler_core.store.private_file import write_private
 
 _NOT_IN_THE_WAY = (SETTINGS, UNFINISHED, "cache")  # may be in the new home
@@ -141,7 +143,8 @@ def _target(file: BackupFile) -> Path:
     """
     path = PurePosixPath(file.path)
     is_single = file.path in (SETTINGS, ROWS, *SECRETS) or is_file_of_waiting_deeds(file.path)
-    is_in_root = len(path.parts) > 1 and path.parts[0] in RUN_ROOTS
+    hidden = {part for part in path.parts if part.startswith(".")} - {TRASH, names.IMPORTED}
+    is_in_root = len(path.parts) > 1 and path.parts[0] in RUN_ROOTS and not hidden
     if path.is_absolute() or ".." in path.parts or "\0" in file.path:
         is_in_root = is_single = False
     if not (is_single or is_in_root):
