@@ -44,10 +44,14 @@ def own_server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> 
     model.write_text(textwrap.dedent(TINY))
     runs = home / "runs" / "breaky"
     shutil.copytree(ROOT / "sample_traces" / "breaky", runs)
+    asked = {**QUICK, "device": "cpu", "workload": f"{model}:build"}
     for path in runs.glob("*/run.json"):
         record = msgspec.json.decode(path.read_bytes())
-        record["spec"].update(QUICK, device="cpu", workload=f"{model}:build")
+        record["spec"].update(asked)
         path.write_bytes(msgspec.json.encode(record))
+    # By which a click may run what the runs name: a capture of this home made them.
+    capture = {**asked, "variants": [path.parent.name for path in runs.glob("*/run.json")]}
+    (runs / "capture.json").write_bytes(msgspec.json.encode(capture))
     log = tmp_path_factory.mktemp("experiments-server") / "log.txt"
     with running_server(home, log, **variables(quick_python)) as server:
         yield server
@@ -85,3 +89,17 @@ def test_a_finding_is_tried_cancelled_resumed_and_its_gain_stands_beside_the_pre
     assert re.search(r"\d (ns|µs|ms)", cells["Predicted"]), cells
     assert re.search(r"[+−]\d", cells["Realised"]), cells
     expect(page.get_by_role("heading", name="Take this")).to_be_visible()
+    realised = page.locator("table", has_text="Within its interval").locator("tbody tr")
+    expect(realised.first).to_contain_text("graph_breaks")
+
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.locator("[class*=st-key-fs_try_delete_]").get_by_role("button").click()
+    page.wait_for_url(re.compile(r"/experiments$"))
+    expect(page.get_by_text("Deleted", exact=False).first).to_be_visible()
+    listed = page.locator("[class*=st-key-fs_try_row_]")
+    expect(listed).to_have_count(0)
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(listed).to_have_count(1)
+    listed.get_by_role("button").click()
+    page.wait_for_url(re.compile(r"experiment="))
+    expect(table.locator("tbody tr").first).to_contain_text("default")

@@ -86,11 +86,16 @@ def next_plan(
     open_effects = _not_left_out(experiment, leader)
     if open_effects and n < PER_CAPTURE + len(open_effects):
         return Plan("without one lever", open_effects[: min(n, PER_CAPTURE)], leader.setting)
-    for phase, candidates in _candidates(experiment, leader, choices):
-        possible = filter(is_possible, candidates)
+    groups = list(_candidates(experiment, leader, choices))
+    for number, (phase, candidates) in enumerate(groups):
+        if not _untried(experiment, filter(is_possible, candidates)):
+            continue
+        # Half of a capture goes by whatever it holds: what comes next fills it up.
+        later = [s for other, more in groups[number + 1 :] if other != "combination" for s in more]
+        filled = candidates if phase == "combination" else [*candidates, *later]
+        possible = filter(is_possible, filled)
         settings = _untried(experiment, possible)[: min(n, PER_CAPTURE)]
-        if settings:
-            return Plan(phase, settings, leader.setting)
+        return Plan(phase, settings, leader.setting)
     if open_effects:
         return Plan("without one lever", open_effects[: min(n, PER_CAPTURE)], leader.setting)
     return End("nothing left")

@@ -72,7 +72,7 @@ def test_what_findings_predict_most_for_is_tried_first():
         )
     )
     _, made = searched(World({}), CHOICES, asked(gains=gains))
-    assert [variant_of(setting) for setting in made[1][1].settings] == [
+    assert [variant_of(setting) for setting in made[1][1].settings][:2] == [
         "default+combo_kernels=true",
         "default+freezing=true",
     ]
@@ -190,3 +190,14 @@ def test_a_trial_that_beats_eager_leads_where_the_leader_does_not():
     assert leader.batch is batches[1]
     alone = leader_of(msgspec.structs.replace(experiment, batches=batches[:1]))
     assert alone.is_baseline
+
+
+def test_a_capture_that_findings_do_not_fill_holds_what_everybody_knows():
+    """On an H200 two predicted settings went alone, and the budget was over before the next."""
+    gain = Gain(finding="launch_bound", title="", lever="mode", word="reduce-overhead", gain_ns=1.0)
+    _, made = searched(World({}), CHOICES, asked(gains=(gain,)))
+    plan = made[1][1]
+    assert [variant_of(setting) for setting in plan.settings] == [
+        "reduce-overhead", "default+channels_last+bf16-autocast", "max-autotune",
+    ]  # fmt: skip
+    assert len(plan.settings) == PER_CAPTURE
