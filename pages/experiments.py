@@ -9,6 +9,7 @@ from profiler_core.ui.experiments.panel import experiment_panel
 from profiler_core.ui.experiments.start import experiment_form
 from profiler_core.ui.page import page
 from profiler_core.ui.runs.trash import show_last_deletion
+from profiler_core.ui.sweep.style import write_sweep_style
 
 SPEC = PageSpec(
     title="Experiments",
@@ -23,6 +24,7 @@ SPEC = PageSpec(
 
 with page(SPEC) as first_line:
     write_capture_style()
+    write_sweep_style()
     experiment_id = st.query_params.get("experiment")
     # A container even where it stays empty: what refreshes itself must keep its place.
     show_last_deletion()

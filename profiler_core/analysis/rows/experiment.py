@@ -37,14 +37,15 @@ def _row(trial: Trial, leader: Leader) -> tuple[Cell, ...]:
         Cell(format_duration(first_ns)),
         Cell(format_bytes(trial.peak_bytes)),
         Cell(trial.numerics or "–", "worse" if trial.numerics == "wrong" else ""),
-        Cell(
-            "; ".join(
-                f"{moved.title} {format_difference(moved.delta_ns)}"
-                for moved in trial.moved[:_MOST_MOVED]
-            )
-            or "–"
-        ),
+        _moved(trial),
     )
+
+
+def _moved(trial: Trial) -> Cell:
+    first, *others = [
+        f"{moved.title} {format_difference(moved.delta_ns)}" for moved in trial.moved[:_MOST_MOVED]
+    ] or ["–"]
+    return Cell(first, below=tuple(others))
 
 
 def realised_cell(trial: Trial) -> Cell:

@@ -24,9 +24,10 @@ def headline(experiment: Experiment) -> Phrase:
         return ("Nothing is measured yet.",) if not experiment.ended_by else (
             "Nothing that was compiled ran.",
         )  # fmt: skip
-    if leader.is_baseline:
-        return ("Nothing that was tried is faster than ", Strong("eager"), " beyond the noise.")
     so_far = "" if experiment.state == "finished" else " so far"
+    if leader.is_baseline:
+        tried = f"Nothing that was tried{so_far} is faster than "
+        return (tried, Strong("eager"), " beyond the noise.")
     speedup = trial.speedup
     if speedup is None:
         return (Strong(trial.variant), f" is the fastest{so_far}.")

@@ -11,6 +11,7 @@ from profiler_core.analysis.wording.experiment import headline
 from profiler_core.analysis.wording.first_lines import experiments_line
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.dates import minute
+from profiler_core.model.experiment import Experiment
 from profiler_core.store import history
 from profiler_core.store.experiments import experiments
 from profiler_core.store.history import HistoryUnavailable
@@ -34,7 +35,7 @@ def experiment_list(current: str | None, first_line: FirstLine) -> None:
     if not listed:
         return
     newest = listed[0]
-    first_line.answer(experiments_line(len(listed), newest.title, plain(headline(newest))))
+    first_line.answer(experiments_line(len(listed), newest.title, _told(newest)))
     section("Experiments on this machine")
     for experiment in listed:
         key = experiment.experiment_id
@@ -45,8 +46,13 @@ def experiment_list(current: str | None, first_line: FirstLine) -> None:
             ):  # fmt: skip
                 st.query_params["experiment"] = key
                 st.rerun(scope="app")
-            st.caption(f"{minute(experiment.created_at)} · {plain(headline(experiment))}")
+            st.caption(f"{minute(experiment.created_at)} · {_told(experiment)}")
     show_realised(_kept_predictions())
+
+
+def _told(experiment: Experiment) -> str:
+    """What it found; of one that runs only that: the panel beside it is drawn anew, this is not."""
+    return "It runs." if experiment.state == "running" else plain(headline(experiment))
 
 
 def _kept_predictions() -> tuple[Realised, ...]:

@@ -6,6 +6,7 @@ from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.rows.experiment import trials_table
 from profiler_core.analysis.wording.experiment import evidence, headline, outcome
 from profiler_core.analysis.wording.sentence import plain
+from profiler_core.model.experiment import Moved
 from tests.analysis.experiment.worlds import World, asked, choices_of, searched
 
 
@@ -34,6 +35,9 @@ def test_no_row_is_the_fastest_where_eager_wins():
     as_fast = World({}, start_ns=2_000_000.0)
     experiment, _ = searched(as_fast, (), asked())
     assert outcome(experiment.trials[0], leader_of(experiment)) == "cannot be told from eager"
+    for state, words in (("running", "tried so far is"), ("finished", "tried is faster than")):
+        now = msgspec.structs.replace(experiment, state=state)
+        assert words in plain(headline(now))
 
 
 def test_a_setting_that_was_stopped_is_never_drawn_as_one_that_won():
@@ -61,3 +65,14 @@ def test_what_was_predicted_stands_beside_what_it_gave_before_the_rest():
     heads, rows = rows_of(experiment)
     assert heads[:4] == ("Setting", "Outcome", "Step", "Realised")
     assert rows[0]["Speed-up"].below == ("1.98× to 2.02×",)
+
+
+def test_groups_that_moved_stand_below_each_other():
+    experiment, _ = searched(World({}), (), asked())
+    (batch,) = experiment.batches
+    moved = tuple(Moved(title=name, delta_ns=-1000.0) for name in ("linear", "mul", "relu", "add"))
+    trial = msgspec.structs.replace(batch.trials[0], moved=moved)
+    batch = msgspec.structs.replace(batch, trials=(trial,))
+    _, rows = rows_of(msgspec.structs.replace(experiment, batches=(batch,)))
+    cell = rows[0]["What moved"]
+    assert (cell.text, cell.below) == ("linear −1.00 µs", ("mul −1.00 µs", "relu −1.00 µs"))
