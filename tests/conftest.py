@@ -208,11 +208,15 @@ def pytest_collection(session: pytest.Session) -> None:
             importlib.import_module(name)
 
 
-def pytest_collection_finish() -> None:
+COLLECTED = pytest.StashKey[frozenset[str]]()  # the modules that were imported to collect
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Look for garbage less often, and not among all that was imported: an eighth of a core.
 
     Traces are read as millions of small objects, and each look goes through those that live.
     """
+    session.config.stash[COLLECTED] = frozenset(sys.modules)
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import polars
 import pytest
 
-from tests.conftest import LONGEST, TESTS
+from tests.conftest import COLLECTED, LONGEST, TESTS
 from tests.lazily import Lazily
 from tests.scheduling import BrowsersTogether
 
@@ -22,6 +22,11 @@ def test_a_late_import_waits_for_its_first_use_when_pytest_looks_for_fixtures():
         assert getattr(late, asked, None) is None
     with pytest.raises(ModuleNotFoundError):
         late.anything  # noqa: B018
+
+
+def test_no_worker_imports_torch_to_collect(request):
+    """Each of four spent four seconds of a core on it, and few of them run a test with torch."""
+    assert not {"torch", "transformers", "openvino"} & request.config.stash[COLLECTED]
 
 
 def test_a_librarys_threads_do_not_wait_for_each_other_by_spinning():

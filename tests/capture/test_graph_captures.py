@@ -6,12 +6,14 @@ import json
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from profiler_core.capture.child import graph_captures, serve, timing
 from profiler_core.capture.child.graph_captures import GraphCaptures
 from profiler_core.capture.run_writer import RunWriter
 from profiler_core.capture.variant_run import VariantRun
+from tests.lazily import Lazily
+
+torch = Lazily("torch")
 
 pytestmark = pytest.mark.torch
 

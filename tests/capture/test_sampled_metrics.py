@@ -5,12 +5,14 @@ import json
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from profiler_core.capture.child import passes
 from profiler_core.capture.option_texts import parse_metrics
 from profiler_core.capture.spec import CaptureSpec, parse_variants
 from profiler_core.errors import BadInput
+from tests.lazily import Lazily
+
+torch = Lazily("torch")
 
 SCHEDULE = {"wait": 0, "warmup": 1, "active": 1}
 NAME = "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"

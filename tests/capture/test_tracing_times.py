@@ -7,11 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from profiler_core.capture.child.tracing_times import TracingTimes
+from tests.lazily import Lazily
 
-torch = pytest.importorskip("torch")
-dynamo_profiler = pytest.importorskip("torch._dynamo.dynamo_profiler")
-output_graph = pytest.importorskip("torch._dynamo.output_graph")
-config = pytest.importorskip("torch._dynamo.config")
+torch = Lazily("torch")
 
 pytestmark = pytest.mark.torch
 
@@ -19,6 +17,9 @@ pytestmark = pytest.mark.torch
 @pytest.fixture(autouse=True)
 def _as_it_was(monkeypatch):
     """Torch's own function is put back, and nothing is compiled for the next test."""
+    dynamo_profiler = pytest.importorskip("torch._dynamo.dynamo_profiler")
+    output_graph = pytest.importorskip("torch._dynamo.output_graph")
+    config = torch._dynamo.config
     state = dynamo_profiler.DynamoProfilerState
     monkeypatch.setattr(state, "dump_stats", state.dump_stats)
     graph = output_graph.OutputGraph
@@ -58,7 +59,7 @@ def judged(paths):
 
 def test_all_frames_add_up_to_what_torch_writes_of_each(tmp_path, monkeypatch):
     """torch's file holds the last frame alone, so it is given another name for each."""
-    state, paths = dynamo_profiler.DynamoProfilerState, {}
+    state, paths = torch._dynamo.dynamo_profiler.DynamoProfilerState, {}
     write = state.dump_stats
 
     def dump(frame, *args):  # torch writes a frame that was compiled twice: the last has it all
@@ -68,7 +69,7 @@ def test_all_frames_add_up_to_what_torch_writes_of_each(tmp_path, monkeypatch):
 
     kept = []
     monkeypatch.setattr(state, "dump_stats", dump)
-    config.dynamo_profiler = str(tmp_path / "users.prof")
+    torch._dynamo.config.dynamo_profiler = str(tmp_path / "users.prof")
     times = TracingTimes()
     times.start()
     for function in (outer, broken):
@@ -94,21 +95,22 @@ def test_nothing_is_printed_or_written_where_the_user_asked_for_nothing(capsys, 
     torch.compile(outer, backend="eager")(torch.ones(3))
     assert {"outer", "halved"} <= {row["function"] for row in times.rows()}
     assert capsys.readouterr() == ("", "")
-    assert config.dynamo_profiler is True
+    assert torch._dynamo.config.dynamo_profiler is True
 
 
 def test_a_torch_without_it_and_a_dynamo_that_is_not_loaded_are_left_alone(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch._dynamo.dynamo_profiler", None)
     times = TracingTimes()
     times.start()
-    assert config.dynamo_profiler is False
+    assert torch._dynamo.config.dynamo_profiler is False
     assert times.rows() is None
 
 
 def test_records_of_another_shape_are_no_reason_to_fail_the_compilation(monkeypatch):
     times = TracingTimes()
     times.start()
-    dynamo_profiler.DynamoProfilerState.dump_stats(SimpleNamespace(timings=[object()]))
+    state = torch._dynamo.dynamo_profiler.DynamoProfilerState
+    state.dump_stats(SimpleNamespace(timings=[object()]))
     assert times.rows() is None
 
 

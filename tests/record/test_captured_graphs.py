@@ -5,11 +5,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from profiler_core.record import Recorder
 from profiler_core.record.stages.captured import CapturedGraphs
 from tests.capture.test_graph_captures import Graph, captured, names_in
+from tests.lazily import Lazily
+
+torch = Lazily("torch")
 
 pytestmark = pytest.mark.torch
 
