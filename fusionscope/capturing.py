@@ -126,10 +126,10 @@ def spec_from(given: dict[str, Any]) -> CaptureSpec:
     values = {}
     for name, value in given.items():
         if name not in entries:
-            known = [key for key in entries if key not in _OF_OTHERS]
+            own_keys = [key for key in entries if key not in _OF_OTHERS]
             raise BadInput(
                 f"There is no option {name} of a capture.",
-                remedy=f"Use some of {', '.join(known)}.",
+                remedy=f"Use some of {', '.join(own_keys)}.",
             )
         values[name] = entries[name].value(_as_typed(entries[name], value))
     return CaptureSpec(**values)

@@ -99,12 +99,12 @@ def cancel_try(experiment: str) -> Trying:
 
 
 def _trying(experiment_id: str) -> Trying:
-    known = read_experiment(home.runs_directory(), experiment_id)
-    answer = experiment_answer(known, pasted(known))
+    experiment = read_experiment(home.runs_directory(), experiment_id)
+    answer = experiment_answer(experiment, pasted(experiment))
     job = job_of(experiment_id)
     return Trying.of(
         answer,
-        state=known.state if job is None else job.state,
+        state=experiment.state if job is None else job.state,
         error=job.error if job is not None and deeds.may_see(agent(), job) else None,
         trials=tuple(map(TriedShort.of, answer.trials[-_MOST_TRIALS:])),
         n_trials=len(answer.trials),

@@ -23,7 +23,9 @@ def overlaps(findings: Sequence[Finding]) -> tuple[tuple[int, ...], ...]:
     """For each finding the places of those that draw on the same time, in their order."""
     return tuple(
         tuple(
-            place for place, other in enumerate(findings) if other is not own and _share(own, other)
+            position
+            for position, other in enumerate(findings)
+            if other is not own and _share(own, other)
         )
         for own in findings
     )

@@ -250,15 +250,15 @@ class FusionAnswer(FusionTotals, frozen=True):
 
 def finding_answer(finding: Finding) -> FindingAnswer:
     """One entry of `findings`."""
-    said = finding.prediction
+    prediction = finding.prediction
     return FindingAnswer.of(
         finding,
         at_stake_ns=None if finding.at_stake_ns is None else round(finding.at_stake_ns),
         at_most=finding.is_bound,
         lever=None if finding.change is None else finding.change.lever,
-        basis=None if said is None else said.basis,
-        low_ns=None if said is None else round(said.low_ns),
-        high_ns=None if said is None else round(said.high_ns),
+        basis=None if prediction is None else prediction.basis,
+        low_ns=None if prediction is None else round(prediction.low_ns),
+        high_ns=None if prediction is None else round(prediction.high_ns),
         on_top_ns=None if finding.on_top_ns is None else round(finding.on_top_ns),
         evidence=evidence_text(finding),
         advice=advice_text(finding),

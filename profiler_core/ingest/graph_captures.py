@@ -52,5 +52,5 @@ def _is_trace(path: Path) -> bool:
 
 def rank_of_trace(path: Path) -> int | None:
     """The rank that a trace is of, by its head, else by its name; None: neither says it."""
-    said = rank_header(path).rank
-    return rank_in_name(path.name) if said is None else said
+    rank = rank_header(path).rank
+    return rank_in_name(path.name) if rank is None else rank

@@ -56,10 +56,10 @@ def _lines(report: CompilationReport) -> list[str]:
     n = len(report.breaks) + len(report.skips)
     lines = [f"The model has {n} graph break{'' if n == 1 else 's'}:"]
     for skip in report.skips:
-        place = "" if skip.place is None else f"{skip.place.file}:{skip.place.line}: "
+        line_text = "" if skip.place is None else f"{skip.place.file}:{skip.place.line}: "
         code = "" if skip.place is None else skip.place.code
         lines += [
-            f"  {place}{ended(skip.event.reason)} {skip.change}", *_code(code),
+            f"  {line_text}{ended(skip.event.reason)} {skip.change}", *_code(code),
             f"    The whole of {skip.event.function or 'this function'} runs eager.",
         ]  # fmt: skip
     for graph_break in report.breaks:
@@ -91,8 +91,8 @@ def _without_recording(model: Any, inputs: Sequence[Any], why: str) -> list[str]
     for reason in explained.break_reasons:
         if reason.graph_break:
             frame = reason.user_stack[-1] if reason.user_stack else None
-            place = "" if frame is None else f"{frame.filename}:{frame.lineno}: "
-            lines.append(f"  {place}{_first_lines(reason.reason)}")
+            line_text = "" if frame is None else f"{frame.filename}:{frame.lineno}: "
+            lines.append(f"  {line_text}{_first_lines(reason.reason)}")
     head = f"The model has {len(lines)} graph breaks; what they cost could not be recorded ({why}):"
     return [head, *lines] if lines else []
 

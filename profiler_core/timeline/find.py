@@ -52,15 +52,15 @@ def find(index: Index, words: str, at_ns: int, *, forward: bool) -> Hits:
     number = at if forward else at - 1
     if not 0 <= number < places.size:
         return Hits(None, int(places.size), max(0, number))
-    place = int(places[number])
+    position = int(places[number])
     hit = Hit(
-        table=int(index.table[place]),
-        row=int(index.row[place]),
-        lane=index.lane_of(place),
-        ts_ns=int(index.ts[place]),
-        dur_ns=int(index.dur[place]),
-        name=index.name_text(int(index.name[place])),
-        category=int(index.category[place]),
+        table=int(index.table[position]),
+        row=int(index.row[position]),
+        lane=index.lane_of(position),
+        ts_ns=int(index.ts[position]),
+        dur_ns=int(index.dur[position]),
+        name=index.name_text(int(index.name[position])),
+        category=int(index.category[position]),
     )
     return Hits(hit, int(places.size), number)
 

@@ -111,7 +111,7 @@ class CompilationReport:
         """The place of a break in the log, which names it in addresses; None: it is not in it."""
         events = enumerate(self.log.graph_breaks)
         # Not by equality: two breaks may be alike in all that the log says of them.
-        return next((place for place, event in events if event is broken.event), None)
+        return next((position for position, event in events if event is broken.event), None)
 
     @property
     def break_even_steps(self) -> int | None:

@@ -117,7 +117,7 @@ def heavy_guards(facts: Facts) -> Finding | None:
 
 def _break_items(facts: Facts, report: CompilationReport) -> tuple[Item, ...]:
     places = (report.place_of(each) for each in report.breaks)
-    return tuple(break_item(facts.place, place) for place in places if place is not None)
+    return tuple(break_item(facts.place, position) for position in places if position is not None)
 
 
 def _break_cost(cost: BreakCost | None) -> tuple[Prediction | None, str]:

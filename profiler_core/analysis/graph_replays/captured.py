@@ -124,6 +124,6 @@ def _buckets(trace: Trace) -> Iterator[tuple[int, int, str]]:
     for name, ts, dur in trace.annotations.select(
         pl.col("name").cast(pl.String), "ts_ns", "dur_ns"
     ).iter_rows():
-        said = _BUCKET.match(name)
-        if said is not None:
-            yield ts, ts + dur, said[1]
+        bucket = _BUCKET.match(name)
+        if bucket is not None:
+            yield ts, ts + dur, bucket[1]

@@ -55,10 +55,10 @@ def captured_call(trace: Trace, event: int) -> CapturedLaunch | None:
         event: row of its device table.
     """
     calls = replayed_calls(trace).calls
-    place = calls["event"].search_sorted(event)
-    if place >= calls.height or calls["event"][int(place)] != event:
+    position = calls["event"].search_sorted(event)
+    if position >= calls.height or calls["event"][int(position)] != event:
         return None
-    _, number, row = calls.row(int(place))
+    _, number, row = calls.row(int(position))
     host = sources(trace)[number]
     return CapturedLaunch(host, host.runtime.row(row, named=True))
 

@@ -71,14 +71,14 @@ def server_of(trace: Trace) -> Server | None:
 
 
 def _vllm(name: str, ts_ns: int, end_ns: int) -> ServerStep | None:
-    said = _VLLM.match(name)
-    if said is None:
+    annotation = _VLLM.match(name)
+    if annotation is None:
         return None
-    prefills, decodes = int(said["prefills"]), int(said["decodes"])
+    prefills, decodes = int(annotation["prefills"]), int(annotation["decodes"])
     phase: Phase = "decode" if not prefills else "mixed" if decodes else "prefill"
-    asked = [said["prefill_tokens"], said["decode_tokens"]]
+    asked = [annotation["prefill_tokens"], annotation["decode_tokens"]]
     tokens = sum(map(int, asked)) if None not in asked else None
-    padded = said["padded"]
+    padded = annotation["padded"]
     batch = int(padded) if padded else tokens
     return ServerStep(
         "vLLM", phase, ts_ns, end_ns, batch, tokens, prefills + decodes, padded is not None
@@ -86,12 +86,12 @@ def _vllm(name: str, ts_ns: int, end_ns: int) -> ServerStep | None:
 
 
 def _sglang(name: str, ts_ns: int, end_ns: int) -> ServerStep | None:
-    said = _SGLANG.match(name)
-    if said is None:
+    annotation = _SGLANG.match(name)
+    if annotation is None:
         return None
-    requests = int(said["requests"])
-    phase = _SGLANG_PHASES[said["mode"]]
-    counts = {key: int(n) for key, n in _SGLANG_TOKENS.findall(said["rest"])}
+    requests = int(annotation["requests"])
+    phase = _SGLANG_PHASES[annotation["mode"]]
+    counts = {key: int(n) for key, n in _SGLANG_TOKENS.findall(annotation["rest"])}
     tokens = counts.pop("toks", None) or sum(counts.values()) or None  # the whole, or its parts
     if tokens is None and phase == "decode":
         tokens = requests
@@ -100,13 +100,17 @@ def _sglang(name: str, ts_ns: int, end_ns: int) -> ServerStep | None:
 
 
 def _atom(name: str, ts_ns: int, end_ns: int) -> ServerStep | None:
-    said = _ATOM.match(name)
-    if said is None:
+    annotation = _ATOM.match(name)
+    if annotation is None:
         return None
-    is_mixed = re.search(r"\bp=[1-9]", said["rest"]) is not None and " d=" in said["rest"]
-    phase: Phase = "mixed" if is_mixed else "decode" if said["phase"] == "decode" else "prefill"
-    requests, tokens = int(said["requests"]), int(said["tokens"])
-    padded = said["padded"]
+    is_mixed = (
+        re.search(r"\bp=[1-9]", annotation["rest"]) is not None and " d=" in annotation["rest"]
+    )
+    phase: Phase = (
+        "mixed" if is_mixed else "decode" if annotation["phase"] == "decode" else "prefill"
+    )
+    requests, tokens = int(annotation["requests"]), int(annotation["tokens"])
+    padded = annotation["padded"]
     batch = int(padded) if padded else requests if phase == "decode" else tokens
     return ServerStep("ATOM", phase, ts_ns, end_ns, batch, tokens, requests, padded is not None)
 

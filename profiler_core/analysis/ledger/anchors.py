@@ -202,10 +202,10 @@ def between(
 
 def _by_size(items: Sequence[Item]) -> dict[Hashable, list[int]]:
     sizes: dict[Hashable, list[int]] = defaultdict(list)
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         size = size_of(item)
         if size is not None and item.units:
-            sizes[size].append(place)
+            sizes[size].append(position)
     return sizes
 
 

@@ -14,15 +14,17 @@ def in_the_order_of(
     What `first` does not have comes last, in its own order: candidates fuse differently.
     """
     rank: dict[object, int] = {}
-    for place, group in enumerate(first):
-        rank.setdefault(_work(group), place)
+    for position, group in enumerate(first):
+        rank.setdefault(_work(group), position)
     return tuple(sorted(other, key=lambda group: rank.get(_work(group), len(first))))
 
 
 def place_of_the_same(group: FoldedGroup, groups: Sequence[FoldedGroup]) -> int | None:
     """Where the same work stands in another ledger's groups; None: it does not have it so."""
     work = _work(group)
-    return next((place for place, one in enumerate(groups) if _work(one) == work), None)
+    return next(
+        (position for position, candidate in enumerate(groups) if _work(candidate) == work), None
+    )
 
 
 def _work(group: FoldedGroup) -> object:

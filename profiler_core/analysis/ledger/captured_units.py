@@ -43,10 +43,10 @@ def _captured(capture: LaunchedCapture, host: HostWork, first: int) -> _Captured
     unit_of: dict[int, tuple[int, Unit, str | None]] = {}
     number = first
     for step, modules in zip(host.steps, unit_modules(capture.trace, host.steps), strict=True):
-        for place, unit in enumerate(step.units):
+        for position, unit in enumerate(step.units):
             number += 1
             for event in unit.events:
-                unit_of[event] = (number, unit, modules.get(place))
+                unit_of[event] = (number, unit, modules.get(position))
     pairs = capture.events.select("event", "launched").iter_rows()
     return {event: unit_of[launched] for event, launched in pairs if launched in unit_of}
 

@@ -82,10 +82,10 @@ class _Flow:
         is_cpp = call.kind == "cpp"
         names = _of_cpp_kernel(call, self.graph, self.nodes, self.computed) if is_cpp else None
         candidates = call.post_nodes if names is None else names
-        place = self.nodes.place
+        order = self.nodes.place
         return sorted(
-            (n for n in candidates if n in place and n not in self.of_libraries),
-            key=place.__getitem__,
+            (n for n in candidates if n in order and n not in self.of_libraries),
+            key=order.__getitem__,
         )
 
 
@@ -139,7 +139,7 @@ def _added_to(
     given: Mapping[str, tuple[str, ...]],
 ) -> set[str]:
     """The nodes that a kernel makes by adding to what is there already."""
-    added = [contents[place] for place in definition.added if place < len(contents)]
+    added = [contents[position] for position in definition.added if position < len(contents)]
     return {name for content in added for name in _sums(content, listed, given)}
 
 
@@ -151,10 +151,10 @@ def _used_elsewhere(
 
 
 def _stored_last(
-    names: Iterable[str], stored: set[str], place: Mapping[str, int]
+    names: Iterable[str], stored: set[str], order: Mapping[str, int]
 ) -> tuple[str, ...]:
     """Nodes in the graph's order, those that are stored behind the others."""
-    return tuple(sorted(names, key=lambda name: (name in stored, place[name])))
+    return tuple(sorted(names, key=lambda name: (name in stored, order[name])))
 
 
 def _of_cpp_kernel(
@@ -240,7 +240,7 @@ def _adding_calls(graph: CompiledGraph, memory: Memory) -> list[_Adding]:
         if printed is not None and "atomic_add" in printed.source:
             given = [memory.name(a) for a in call.arguments if a not in NO_BUFFER]
             added = definition_of(printed.source).added
-            buffers = frozenset(given[place] for place in added if place < len(given))
+            buffers = frozenset(given[position] for position in added if position < len(given))
             adding.append(_Adding(call.index, buffers, call.post_nodes))
     return adding
 

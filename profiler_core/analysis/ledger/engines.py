@@ -34,8 +34,8 @@ def engine_graph(
     """
     is_backward = graph.direction == "backward"
     nodes = graph.aot_nodes if is_backward else graph.dynamo_nodes
-    beside = [place for place, name in enumerate(pieces) if not is_engine(name)]
-    taken = _taken([pieces[place] for place in beside], nodes)
+    beside = [position for position, name in enumerate(pieces) if not is_engine(name)]
+    taken = _taken([pieces[position] for position in beside], nodes)
     engine = next(name for name in pieces if is_engine(name))
     call_of: list[int | None] = [0 if is_engine(name) else None for name in pieces]
     calls = [
@@ -48,12 +48,12 @@ def engine_graph(
         )
     ]
     for number, node in sorted(taken.items()):
-        place = beside[number]
-        call_of[place] = len(calls)
+        position = beside[number]
+        call_of[position] = len(calls)
         calls.append(
             GeneratedCall(
                 index=len(calls),
-                name=pieces[place],
+                name=pieces[position],
                 kind="library",
                 line=0,
                 post_nodes=(node,),
@@ -73,4 +73,4 @@ def _taken(beside: Sequence[str], nodes: Sequence[GraphNode]) -> dict[int, str]:
     names = [operator(name) for name in beside]
     targets = [operator(node.target) for node in nodes]
     pairs = align(names, targets, lambda a, b: int(a == b and a not in KERNEL_FREE))
-    return {place: nodes[number].name for place, number in pairs}
+    return {position: nodes[number].name for position, number in pairs}

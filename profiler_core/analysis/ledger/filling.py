@@ -37,8 +37,8 @@ def line_of_baseline(gap: Gap) -> None:
     """A baseline's item with the candidate's items of its source line, at worst a neighbour."""
     weak = [y for x, y in gap.around if not (x.op == y.op and y.is_anchor)]
     for x in gap.untied(gap.baseline):
-        for place in (gap.candidate, weak, gap.beside_candidate):
-            same = [y for y in place if y.units and y.labels & x.labels]
+        for side in (gap.candidate, weak, gap.beside_candidate):
+            same = [y for y in side if y.units and y.labels & x.labels]
             if same:
                 for y in same:
                     gap.tie(x, y, "source line")

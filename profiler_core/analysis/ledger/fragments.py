@@ -85,10 +85,10 @@ class GraphNodes:
 
 def nodes_of(graph: CompiledGraph) -> GraphNodes:
     """Read a graph's nodes once, in both directions."""
-    place = {node.name: number for number, node in enumerate(graph.post_nodes)}
+    order = {node.name: number for number, node in enumerate(graph.post_nodes)}
     given = {  # a later node's name is a keyword's here
         node.name: tuple(
-            a for a in node.arguments if place.get(a, -1 if a in graph.buffers else number) < number
+            a for a in node.arguments if order.get(a, -1 if a in graph.buffers else number) < number
         )
         for number, node in enumerate(graph.post_nodes)
     }
@@ -100,7 +100,7 @@ def nodes_of(graph: CompiledGraph) -> GraphNodes:
     of_target: dict[str, set[str]] = {}
     for name, target in targets.items():
         of_target.setdefault(target, set()).add(name)
-    return GraphNodes(place, given, users, targets, of_target)
+    return GraphNodes(order, given, users, targets, of_target)
 
 
 @lru_cache(maxsize=4096)

@@ -208,9 +208,9 @@ def _deal(
     if not calls:
         pieces = _with_helpers(pieces)
     merged: dict[tuple[int, int], Unit] = {}
-    for place, piece in enumerate(pieces):
+    for position, piece in enumerate(pieces):
         unit = step.units[piece.unit]
-        call = call_of[place]
+        call = call_of[position]
         if piece.event is None:
             unit.call = call
             execution.add(piece.unit, call)
@@ -252,8 +252,8 @@ def _with_helpers(pieces: Sequence[_Piece]) -> list[_Piece]:
     """
     joined = list(pieces)
     following: _Piece | None = None
-    for place in range(len(joined) - 1, -1, -1):
-        piece = joined[place]
+    for position in range(len(joined) - 1, -1, -1):
+        piece = joined[position]
         if piece.event is None:
             continue
         if piece.operator is not None:
@@ -262,10 +262,10 @@ def _with_helpers(pieces: Sequence[_Piece]) -> list[_Piece]:
         if not _is_helper(piece):
             following = piece
             continue
-        before = next((p for p in joined[place - 1 :: -1] if not _is_helper(p)), None)
-        neighbour = before if _FINISHES.search(piece.name) and place else following or before
+        before = next((p for p in joined[position - 1 :: -1] if not _is_helper(p)), None)
+        neighbour = before if _FINISHES.search(piece.name) and position else following or before
         if neighbour is not None and neighbour.event is not None:
-            joined[place] = replace(
+            joined[position] = replace(
                 piece, name=neighbour.name, group=neighbour.group, operator=neighbour.operator
             )
     return joined
@@ -302,12 +302,12 @@ def _match(pieces: Sequence[_Piece], calls: Sequence[GeneratedCall]) -> list[int
         [call_key(call) for call in calls],
         lambda a, b: 4 if a == b and a.startswith(("triton_", "cpp_")) else int(a == b) * 3,
     )
-    for place, call in anchors:
-        result[place] = call
+    for position, call in anchors:
+        result[position] = call
     last_place = last_call = -1
-    for place, call in [*anchors, (len(pieces), len(calls))]:
-        _fill(pieces, calls, range(last_place + 1, place), range(last_call + 1, call), result)
-        last_place, last_call = place, call
+    for position, call in [*anchors, (len(pieces), len(calls))]:
+        _fill(pieces, calls, range(last_place + 1, position), range(last_call + 1, call), result)
+        last_place, last_call = position, call
     _adopt_helpers(pieces, calls, result)
     return result
 
@@ -325,19 +325,19 @@ def _fill(
     call that is left without a kernel, or a kernel without a call, costs most.
     """
     heavy = [number for number in numbers if calls[number].kind == "library"]
-    free = [place for place in places if not pieces[place].is_generated]
+    free = [position for position in places if not pieces[position].is_generated]
     if not heavy or not free:
         return
     if len(free) == len(heavy):
-        for place, number in zip(free, heavy, strict=True):
-            result[place] = number
+        for position, number in zip(free, heavy, strict=True):
+            result[position] = number
         return
-    is_helper = [_HELPER.search(pieces[place].name) is not None for place in free]
+    is_helper = [_HELPER.search(pieces[position].name) is not None for position in free]
     first = 0
     for number, (skipped, taken) in zip(heavy, _cheapest(is_helper, len(heavy)), strict=False):
         first += skipped
-        for place in free[first : first + taken]:
-            result[place] = number
+        for position in free[first : first + taken]:
+            result[position] = number
         first += taken
 
 
@@ -380,16 +380,19 @@ def _adopt_helpers(
 ) -> None:
     """Memsets and helper kernels belong to the call that follows them, at the end to the last."""
     following: int | None = None
-    for place in range(len(pieces) - 1, -1, -1):
-        if result[place] is not None:
-            following = result[place]
-        elif _HELPER.search(pieces[place].name) or operator(pieces[place].name) in ("zero", "fill"):
+    for position in range(len(pieces) - 1, -1, -1):
+        if result[position] is not None:
+            following = result[position]
+        elif _HELPER.search(pieces[position].name) or operator(pieces[position].name) in (
+            "zero",
+            "fill",
+        ):
             before = next(
-                (result[p] for p in range(place - 1, -1, -1) if result[p] is not None), None
+                (result[p] for p in range(position - 1, -1, -1) if result[p] is not None), None
             )
-            is_memset = "memset" in pieces[place].name.lower() or pieces[place].event is None
+            is_memset = "memset" in pieces[position].name.lower() or pieces[position].event is None
             library_before = before is not None and calls[before].kind == "library"
             if following is None or (library_before and not is_memset):
-                result[place] = before
+                result[position] = before
             else:
-                result[place] = following
+                result[position] = following

@@ -82,9 +82,9 @@ def share(
     calls: dict[tuple[str, int], None] = {}
     works: dict[OfModules, _Work] = {}
     total = undecidable = n_events = 0
-    for number, place in places:
+    for number, position in places:
         for one_form in alike:
-            unit, n = one_form.units[place], one_form.n
+            unit, n = one_form.units[position], one_form.n
             time = 0
             graph = graph_of.get(unit.run) if unit.run is not None else None
             bytes_each = bytes_of(unit, graph, outputs.get(number))

@@ -83,11 +83,11 @@ class HostRows:
         own = slice(int(self.borders[number]), int(self.borders[number + 1]))
         kind, source, event = self.kind[own], self.source[own], self.event[own]
         threads = self.thread[own]
-        for place in range(len(self.threads)):
-            mine = (threads == place) & (kind != _UNLINKED)
+        for position in range(len(self.threads)):
+            mine = (threads == position) & (kind != _UNLINKED)
             if mine.any():
                 mine_alone = kind[mine], source[mine], event[mine]
-                yield self.threads[place], _objects(*mine_alone, trace, work)
+                yield self.threads[position], _objects(*mine_alone, trace, work)
 
     def unlinked(self, number: int) -> list[int]:
         """The events of a step whose launch is not in the trace."""
@@ -105,17 +105,17 @@ def _objects(
         "ts_ns", "dur_ns", pl.col("name").cast(pl.String),
         "sequence_number", "input_dims", "input_types",
     )  # fmt: skip
-    for place, (ts, dur, name, seq, dims, types) in zip(
+    for position, (ts, dur, name, seq, dims, types) in zip(
         places.tolist(), ops.iter_rows(), strict=True
     ):
-        own = int(event[place])
-        rows[place] = Row(ts, dur, name, None if own < 0 else own, seq, dims, types, False)
+        own = int(event[position])
+        rows[position] = Row(ts, dur, name, None if own < 0 else own, seq, dims, types, False)
     places = np.flatnonzero(kind == _ANNOTATION)
     notes = trace.annotations[source[places]].select(
         "ts_ns", "dur_ns", pl.col("name").cast(pl.String)
     )
-    for place, (ts, dur, name) in zip(places.tolist(), notes.iter_rows(), strict=True):
-        rows[place] = Row(ts, dur, name, None, None, None, None, True)
+    for position, (ts, dur, name) in zip(places.tolist(), notes.iter_rows(), strict=True):
+        rows[position] = Row(ts, dur, name, None, None, None, None, True)
     places = np.flatnonzero(kind == _LAUNCH)
     calls = work[source[places]].select(
         "launch_ts_ns",
@@ -123,9 +123,11 @@ def _objects(
         pl.col("name").cast(pl.String),
         "event",
     )
-    for place, (ts, launch, kernel, number) in zip(places.tolist(), calls.iter_rows(), strict=True):
+    for position, (ts, launch, kernel, number) in zip(
+        places.tolist(), calls.iter_rows(), strict=True
+    ):
         name = launch if "GraphLaunch" in launch else kernel
-        rows[place] = Row(ts, 0, name, number, None, None, None, False)
+        rows[position] = Row(ts, 0, name, number, None, None, None, False)
     return [row for row in rows if row is not None]
 
 
@@ -261,16 +263,16 @@ def _own_events(ops: pl.DataFrame, counted: pl.DataFrame) -> Ints:
 
 def _threads(columns: _Columns) -> tuple[list[tuple[int, int]], Ints]:
     """The threads in the order in which they come up, and the place among them of each row."""
-    place = np.full(columns.ts.size, -1, dtype=np.int64)
+    thread_of_row = np.full(columns.ts.size, -1, dtype=np.int64)
     threads: list[tuple[int, int]] = []
     first = 0
-    while first < place.size:
+    while first < thread_of_row.size:
         pid, tid = int(columns.pid[first]), int(columns.tid[first])
-        place[(columns.pid == pid) & (columns.tid == tid)] = len(threads)
+        thread_of_row[(columns.pid == pid) & (columns.tid == tid)] = len(threads)
         threads.append((pid, tid))
-        rest = np.flatnonzero(place[first:] < 0)
-        first = first + int(rest[0]) if rest.size else place.size
-    return threads, place
+        rest = np.flatnonzero(thread_of_row[first:] < 0)
+        first = first + int(rest[0]) if rest.size else thread_of_row.size
+    return threads, thread_of_row
 
 
 def _in_order(columns: _Columns, thread: Ints, step: Ints) -> Ints:
@@ -293,8 +295,8 @@ def _signatures(columns: _Columns, order: Ints, own: Ints, borders: Ints) -> Has
     length = np.diff(borders)
     inside = np.zeros(ts.size, dtype=np.int64)
     ranges = kind != _UNLINKED
-    for place in range(int(own.max()) + 1 if own.size else 0):
-        mine = np.flatnonzero((own == place) & ranges)
+    for position in range(int(own.max()) + 1 if own.size else 0):
+        mine = np.flatnonzero((own == position) & ranges)
         begins = ts[mine]
         # How many rows of its thread and step begin before it ends; does it begin with another?
         following = np.searchsorted(begins, begins + columns.dur[order[mine]], side="left")
@@ -326,8 +328,8 @@ def _mix(values: Hashes) -> Hashes:
 def _forms(event: Ints, borders: Ints, signatures: Hashes) -> list[Form]:
     n_steps = borders.size - 1
     length = np.diff(borders)
-    place = np.arange(signatures.size) - np.repeat(borders[:-1], length)
-    mixed = _mix(signatures + place.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    position = np.arange(signatures.size) - np.repeat(borders[:-1], length)
+    mixed = _mix(signatures + position.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed)])
     of_step = sums[borders[1:]] - sums[borders[:-1]]
     same: dict[tuple[int, int], list[int]] = {}

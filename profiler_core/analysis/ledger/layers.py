@@ -79,10 +79,10 @@ def _unlike_within(
     for number in stretch.items():
         for unit in items[number].units:
             places.setdefault(unit, []).append(number - stretch.start)
-    for place in range(stretch.length):
+    for position in range(stretch.length):
         seen: dict[int, tuple[int, Hashable]] = {}
         for copy in range(stretch.copies):
-            item = items[stretch.start + copy * stretch.length + place]
+            item = items[stretch.start + copy * stretch.length + position]
             group = group_of.get(item.units[0])
             if group is not None:
                 content = _content(groups[group], copy, stretch.length, places, steps, side)
@@ -107,10 +107,10 @@ def _content(
     own, others = (group.candidate, group.baseline) if side else (group.baseline, group.candidate)
     if any(unit not in places for unit in own):
         return None
-    of_layer = [place for unit in own for place in places[unit]]
-    if len({place // length for place in of_layer}) > _MOST_LAYERS:
+    of_layer = [position for unit in own for position in places[unit]]
+    if len({position // length for position in of_layer}) > _MOST_LAYERS:
         return None
-    relative = sorted(place - copy * length for place in of_layer)
+    relative = sorted(position - copy * length for position in of_layer)
     names = Counter(
         "a generated kernel" if operators_of_kernel(unit.name) else unit.common
         for unit in (steps[1 - side].units[number] for number in others)

@@ -103,7 +103,7 @@ def _logged_classes(sides: Iterable[LedgerSide]) -> dict[str, str]:
 
 def _class_groups(
     sides: tuple[ReadSide, ReadSide],
-    one: StepClass,
+    of_class: StepClass,
     step_class: int,
     rows: tuple[_Rows, _Rows],
     operators: dict[str, int],
@@ -112,7 +112,7 @@ def _class_groups(
 ) -> list[FusionGroup]:
     """Match the first steps of a class, and add up all its steps by the same mapping."""
     with_views = any(side.has_backward for side in sides)
-    alike = (_alike(sides[0], one.baseline_steps), _alike(sides[1], one.candidate_steps))
+    alike = (_alike(sides[0], of_class.baseline_steps), _alike(sides[1], of_class.candidate_steps))
     steps: list[HostStep] = []
     programs: list[Program] = []
     for side, same in zip(sides, alike, strict=True):
@@ -125,7 +125,7 @@ def _class_groups(
             programs.append(Program([], [], frozenset(), {}))
     match = match_programs(programs[0], programs[1], (steps[0], steps[1]))
     busy = [[n for n, unit in enumerate(step.units) if unit.events] for step in steps]
-    place = [{unit: k for k, unit in enumerate(numbers)} for numbers in busy]
+    positions = [{unit: k for k, unit in enumerate(numbers)} for numbers in busy]
     groups: list[FusionGroup] = []
     every_member = mark_unlike(
         connected((busy[0], busy[1]), (programs[0], programs[1]), match), programs, steps
@@ -140,7 +140,7 @@ def _class_groups(
         shares = []
         for which in (0, 1):
             numbers = members.candidate if which else members.baseline
-            places = [(number, place[which][number]) for number in numbers]
+            places = [(number, positions[which][number]) for number in numbers]
             for form in alike[which]:
                 for unit_number, at in places:
                     unit = form.units[at]
@@ -162,7 +162,7 @@ def _class_groups(
                 programs,
                 step_class,
                 (sides[0].n_steps, sides[1].n_steps),
-                (len(one.baseline_steps), len(one.candidate_steps)),
+                (len(of_class.baseline_steps), len(of_class.candidate_steps)),
                 module,
             )
         )

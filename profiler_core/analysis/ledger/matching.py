@@ -267,12 +267,12 @@ def _align(
         (a, lefts, firsts_a, codes_a),
         (b, rights, firsts_b, codes_b),
     ):
-        for place, item in enumerate(items):
+        for position, item in enumerate(items):
             key = signature(item)
             if key not in numbers:
                 numbers[key] = len(firsts)
                 firsts.append(item)
-            codes[place] = numbers[key]
+            codes[position] = numbers[key]
     table = np.zeros((len(firsts_a), len(firsts_b)), dtype=np.int32)
     # Only items that share a name or a line can match: look these up instead of trying all.
     by_key: dict[str, set[int]] = defaultdict(set)

@@ -78,10 +78,10 @@ def _by_node(program: Program) -> _Counts:
 def _called(programs: Sequence[Program], counts: Sequence[_Counts], side: int) -> dict[int, str]:
     """Units by the Python calls around them, said as the path that most units in these have."""
     paths: dict[str, Counter[str]] = {}
-    for program, known in zip(programs, counts, strict=True):
+    for program, count in zip(programs, counts, strict=True):
         for unit, call in program.called_in.items():
-            if len(known.get(unit, ())) == 1:
-                paths.setdefault(call, Counter()).update(known[unit].keys())
+            if len(count.get(unit, ())) == 1:
+                paths.setdefault(call, Counter()).update(count[unit].keys())
     return {
         unit: paths[call].most_common(1)[0][0]
         for unit, call in programs[side].called_in.items()
@@ -95,11 +95,11 @@ def _classes_of_paths(programs: Sequence[Program], counts: Sequence[_Counts]) ->
     A list of modules is not called, and so has no class.
     """
     shared: dict[str, list[str]] = {}
-    for program, known in zip(programs, counts, strict=True):
+    for program, count in zip(programs, counts, strict=True):
         for unit, call in program.called_in.items():
-            if len(known.get(unit, ())) != 1:
+            if len(count.get(unit, ())) != 1:
                 continue
-            (path,) = known[unit]
+            (path,) = count[unit]
             parts = [] if path == ROOT else path.split(".")
             calls = call.split(".")
             for end in range(len(parts) + 1):
@@ -143,16 +143,16 @@ def _eager(program: Program, step: HostStep) -> dict[int, str]:
     return {unit: call for unit, call in program.called_in.items() if step.units[unit].run is None}
 
 
-def _of_gradients(step: HostStep, known: _Counts, by_node: _Counts) -> _Counts:
+def _of_gradients(step: HostStep, counts: _Counts, by_node: _Counts) -> _Counts:
     """Units of an eager backward, by the operators that drew their sequence numbers."""
     drawn_by = forward_units(step)
     gradients: _Counts = {}
     for number, unit in enumerate(step.units):
         if unit.backward is None or number in by_node:
             continue
-        drawn = [drawn_by[n] for n in unit.sequence_numbers if drawn_by.get(n) in known]
+        drawn = [drawn_by[n] for n in unit.sequence_numbers if drawn_by.get(n) in counts]
         if drawn:
-            gradients[number] = known[drawn[0]]
+            gradients[number] = counts[drawn[0]]
     return gradients
 
 
@@ -161,9 +161,9 @@ def _faced(ties: Sequence[Tie], side: int, gradients: Sequence[_Counts]) -> _Cou
     faced: _Counts = {}
     for tie in ties:
         own, others = (tie.candidate, tie.baseline) if side else (tie.baseline, tie.candidate)
-        known = [gradients[1 - side][unit] for unit in others if unit in gradients[1 - side]]
-        for unit in own if known else ():
-            faced[unit] = sum(known, faced.get(unit, Counter()))
+        operators = [gradients[1 - side][unit] for unit in others if unit in gradients[1 - side]]
+        for unit in own if operators else ():
+            faced[unit] = sum(operators, faced.get(unit, Counter()))
     return faced
 
 

@@ -61,8 +61,8 @@ def node_modules(graph: CompiledGraph) -> dict[str, str]:
     if not own:
         return {}
     visits = [
-        _Visit(place, node.file, node.function, node.line, frame)
-        for place, node in enumerate(nodes)
+        _Visit(position, node.file, node.function, node.line, frame)
+        for position, node in enumerate(nodes)
         if node.name in own and (frame := _frame(node, *own[node.name])) is not None
     ]
     frames = _frames(nodes, visits)
@@ -102,7 +102,9 @@ def backward_modules(graph: CompiledGraph, forward: Mapping[str, str]) -> dict[s
         if not visits or visits[-1][0] != source:
             visits.append((source, []))
         visits[-1][1].append(node.name)
-    numbers = {name: place for place, name in enumerate(dict.fromkeys(line for line, _ in lines))}
+    numbers = {
+        name: position for position, name in enumerate(dict.fromkeys(line for line, _ in lines))
+    }
     modules = {}
     table = np.eye(len(numbers) + 1, dtype=np.int32)
     table[-1, -1] = 0  # a line that the forward does not have
@@ -169,8 +171,8 @@ def _frames(nodes: Sequence[GraphNode], visits: Sequence[_Visit]) -> list[Path |
     lines = _Lines(visits)
     homeless: dict[tuple[str, str], set[int]] = {}
     around: list[list[_Visit]] = []
-    for place, node in enumerate(nodes):
-        near = lines.near(place, node)
+    for position, node in enumerate(nodes):
+        near = lines.near(position, node)
         around.append([visit for visit in near if not lines.between(visit, node)])
         if near and not around[-1]:
             homeless.setdefault((node.file, node.function), set()).add(node.line)
@@ -178,18 +180,18 @@ def _frames(nodes: Sequence[GraphNode], visits: Sequence[_Visit]) -> list[Path |
     at = {visit.place: visit.frame for visit in visits}
     frames: list[Path | None] = []
     last: dict[tuple[str, str], tuple[int, Path]] = {}  # of a body without a known line
-    for place, node in enumerate(nodes):
-        if place in at:
-            frames.append(at[place])
+    for position, node in enumerate(nodes):
+        if position in at:
+            frames.append(at[position])
             continue
         key = (node.file, node.function)
         strangers = homeless.get(key, ())
-        near = [v for v in around[place] if not _is_beyond(v.line, node.line, strangers)]
+        near = [v for v in around[position] if not _is_beyond(v.line, node.line, strangers)]
         if near:
             frames.append(min(near, key=lambda visit: abs(visit.line - node.line)).frame)
             continue
         before = last.get(key)
-        number = bisect_right(all_places, place)
+        number = bisect_right(all_places, position)
         beside = (*visits[max(0, number - 1) : number], *visits[number : number + 1])
         frame = _common([visit.frame for visit in beside]) if beside else None
         if frame is not None and before is not None and before[0] < node.line:
@@ -229,14 +231,14 @@ class _Lines:
         self._places = {key: [v.place for v in every] for key, every in self._visits.items()}
         self._kinds = {key: sorted(by_line.items()) for key, by_line in kinds.items()}
 
-    def near(self, place: int, node: GraphNode) -> list[_Visit]:
+    def near(self, position: int, node: GraphNode) -> list[_Visit]:
         """The last known line before a node and the first after it, where they may be its call.
 
         Before it, calls of members may stand between: their frames lie in the call's own.
         """
         key = (node.file, node.function)
         same = self._visits.get(key, [])
-        number = bisect_right(self._places.get(key, []), place)
+        number = bisect_right(self._places.get(key, []), position)
         near = [v for v in same[max(0, number - 1) : number] if v.line <= node.line]
         passed: Path | None = None
         for visit in reversed(same[max(0, number - _FARTHEST) : number]):
@@ -256,7 +258,7 @@ class _Lines:
 
 def _kind(frame: Path) -> Path:
     """The same for all layers: numbers are left out, and what stands before the last of them."""
-    last = max((place for place, part in enumerate(frame) if part.isdigit()), default=-1)
+    last = max((position for position, part in enumerate(frame) if part.isdigit()), default=-1)
     return frame[last + 1 :] if last + 1 < len(frame) else frame[:last]
 
 

@@ -50,7 +50,7 @@ def ownership(graph: CompiledGraph) -> Ownership:
     origins_of = _origins_of(graph)
     owners = _owners(graph, own, home, origins_of)
     nodes = graph.post_nodes if graph.direction == "backward" else graph.dynamo_nodes
-    order = {node.name: place for place, node in enumerate(nodes)}
+    order = {node.name: position for position, node in enumerate(nodes)}
     kind_of = {node.name: operator(node.target) for node in nodes}
     owned = _owned(owners, order)
     free = {name for name, kind in kind_of.items() if kind in KERNEL_FREE}
@@ -204,7 +204,7 @@ def _homes_by_line(graph: CompiledGraph, own: Mapping[int, str], home: dict[str,
     nameless = [call for call in graph.calls if not call.post_nodes and call.stacks]
     if not nameless:
         return
-    place_of = {node.name: place for place, node in enumerate(graph.post_nodes)}
+    place_of = {node.name: position for position, node in enumerate(graph.post_nodes)}
     expected: dict[int, int] = {}
     last = 0
     for call in graph.calls:
@@ -216,11 +216,11 @@ def _homes_by_line(graph: CompiledGraph, own: Mapping[int, str], home: dict[str,
             if (line := innermost_line(stack)) is not None:
                 by_line.setdefault(line, []).append(call.index)
     source = ""
-    for place, node in enumerate(graph.post_nodes):
+    for position, node in enumerate(graph.post_nodes):
         source = node.source or source
         calls = by_line.get(source)
         if calls and node.name not in home and operator(node.target) not in KERNEL_FREE:
-            home[node.name] = min(calls, key=lambda index: abs(expected[index] - place))
+            home[node.name] = min(calls, key=lambda index: abs(expected[index] - position))
 
 
 def _owners(

@@ -57,17 +57,17 @@ class _Sides:
     def of(cls, operators: Sequence[Item], kernels: Sequence[Item], match: Match) -> "_Sides":
         """Look up the ties of a segment."""
         numbers = {item.units: number for number, item in enumerate(operators)}
-        places = {item.units: place for place, item in enumerate(kernels)}
+        places = {item.units: position for position, item in enumerate(kernels)}
         by_name: dict[Units, list[Item]] = {}
         pairs: list[tuple[int, int, Item]] = []
         for tie in match.ties:
-            number, place = numbers.get(tie.baseline), places.get(tie.candidate)
-            if number is None or place is None:
+            number, position = numbers.get(tie.baseline), places.get(tie.candidate)
+            if number is None or position is None:
                 continue
-            if tie.evidence == _BY_NAME and kernels[place].by_kernel_name:
-                by_name.setdefault(tie.baseline, []).append(kernels[place])
+            if tie.evidence == _BY_NAME and kernels[position].by_kernel_name:
+                by_name.setdefault(tie.baseline, []).append(kernels[position])
             elif operators[number].is_anchor:
-                pairs.append((number, place, operators[number]))
+                pairs.append((number, position, operators[number]))
         frame: list[tuple[int, int, Item]] = []
         for pair in sorted(pairs, key=lambda pair: pair[:2]):
             if not frame or pair[1] > frame[-1][1]:
@@ -97,9 +97,9 @@ class _Sides:
     def place_the_rest(self, match: Match) -> None:
         """A kernel that no operator is left in works for the library's operator behind it."""
         tied = {tie.candidate for tie in match.ties}
-        places = {item.units: place for place, item in enumerate(self.kernels)}
+        places = {item.units: position for position, item in enumerate(self.kernels)}
         for units in self.left.keys() - tied:
-            behind = [operator for _, place, operator in self.frame if place > places[units]]
+            behind = [operator for _, position, operator in self.frame if position > places[units]]
             for operator in behind[:1] or [operator for _, _, operator in self.frame[-1:]]:
                 match.ties.append(Tie(operator.units, units, "position"))
 
@@ -108,8 +108,8 @@ def _unusual(
     operators: Sequence[Item], stretch: Stretch, sides: _Sides
 ) -> Iterator[tuple[int, frozenset[str]]]:
     """Numbers of operators that are in other kernels than at the same place of most layers."""
-    for place in range(stretch.length):
-        numbers = range(stretch.start + place, stretch.items().stop, stretch.length)
+    for position in range(stretch.length):
+        numbers = range(stretch.start + position, stretch.items().stop, stretch.length)
         names = {
             number: frozenset(kernel.op for kernel in sides.by_name[operators[number].units])
             for number in numbers

@@ -165,9 +165,9 @@ class FusionGroup:
         which = 0 if self.baseline.operators else 1
         side = (self.baseline, self.candidate)[which]
         operators = list(side.operators)
-        for place, operator in enumerate(operators[_NAMED_IN_ORDER:], _NAMED_IN_ORDER):
+        for position, operator in enumerate(operators[_NAMED_IN_ORDER:], _NAMED_IN_ORDER):
             if 2 * operator.time_ns > side.time_ns:
-                operators.insert(0, operators.pop(place))
+                operators.insert(0, operators.pop(position))
                 break
         names = []
         for operator in operators[:6]:

@@ -154,15 +154,15 @@ def _unit_modules(side: LedgerSide, steps: list[HostStep]) -> list[dict[int, str
         return own
     step, modules = other[number], named[number]
     theirs = [(number, unit.name) for number, unit in enumerate(step.units) if unit.events]
-    found = []
+    modules_of_steps = []
     for mine_step in steps:
         mine = [(number, unit.name) for number, unit in enumerate(mine_step.units) if unit.events]
         pairs = align(
             [name for _, name in mine], [name for _, name in theirs], lambda a, b: int(a == b)
         )
         faced = ((mine[i][0], theirs[j][0]) for i, j in pairs)
-        found.append({ours: modules[its] for ours, its in faced if its in modules})
-    return found
+        modules_of_steps.append({ours: modules[its] for ours, its in faced if its in modules})
+    return modules_of_steps
 
 
 def _modules(graph: CompiledGraph) -> dict[str, str]:

@@ -196,12 +196,12 @@ def _pair(rank: int, to_rank: int | None, from_rank: int | None, listed: str | N
 
     torch numbers the other one by its place in the group.
     """
-    place = from_rank if to_rank is None else to_rank
-    if place is None:
+    position = from_rank if to_rank is None else to_rank
+    if position is None:
         return None
     try:
         ranks = json.loads(listed or "")
-        other = int(ranks[place])
+        other = int(ranks[position])
     except (ValueError, TypeError, IndexError):
         return None  # the list is cut short, and what its numbers count is not sure
     return group_text(sorted((rank, other)))

@@ -206,9 +206,9 @@ def job_ledger(
     return JobLedger(read, n_ranks, tuple(groups), tuple(own_ledgers), notes)
 
 
-def runs_same_kernels(one: Trace, other: Trace) -> bool:
+def runs_same_kernels(trace: Trace, other: Trace) -> bool:
     """Do two ranks launch the same kernels on the same streams in the same order?"""
-    first, second = _sequence(one), _sequence(other)
+    first, second = _sequence(trace), _sequence(other)
     return _order(first).equals(_order(second))
 
 

@@ -44,8 +44,8 @@ class Dimension:
 
     def at(self, rank: int) -> str | None:
         """Where the rank stands: "tp 3"; None: it is in none of these groups."""
-        place = self.coordinates.get(rank)
-        return None if place is None else f"{self.label} {place}"
+        position = self.coordinates.get(rank)
+        return None if position is None else f"{self.label} {position}"
 
 
 def process_groups(trace: Trace) -> tuple[ProcessGroup, ...]:
@@ -99,7 +99,7 @@ def dimensions(
     made: list[Dimension] = []
     # Named ones first: of two with the same coordinates that one stays.
     for (name, size, stride), members in sorted(kinds.items(), key=_order):
-        coordinates = {rank: place for ranks in members for place, rank in enumerate(ranks)}
+        coordinates = {rank: position for ranks in members for position, rank in enumerate(ranks)}
         if len(coordinates) < sum(map(len, members)):
             continue  # a rank is in two of them
         here = {rank: coordinates[rank] for rank in present if rank in coordinates}
@@ -133,4 +133,7 @@ def _distance(coordinates: Mapping[int, int]) -> int:
     """From the first rank to the next one of its group."""
     first = min(coordinates)
     own = coordinates[first]
-    return min((rank for rank, place in coordinates.items() if place == own + 1), default=0) - first
+    return (
+        min((rank for rank, position in coordinates.items() if position == own + 1), default=0)
+        - first
+    )

@@ -41,7 +41,7 @@ def finding_rows(findings: Iterable[Finding] | None) -> tuple[FindingRow, ...]:
             *stake_text(finding),
             finding.page,
             finding.weight in GRAVE,
-            overlap_text([listed_findings[place] for place in others]),
+            overlap_text([listed_findings[position] for position in others]),
             interval_text(finding.prediction),
         )
         for finding, others in zip(listed_findings, shared, strict=True)

@@ -82,7 +82,7 @@ def _passed(
     writers, readers = _writers(first), _readers(second)
     arguments = list(_arguments(second))
     alike = Counter(second.buffers[argument] for _, argument in arguments)
-    for place, argument in arguments:
+    for position, argument in arguments:
         form = second.buffers[argument]
         size = prod(form[0]) * ITEM_BYTES.get(form[1], 0)
         fitting = {
@@ -92,7 +92,7 @@ def _passed(
         }
         if len(fitting) == alike[form] == 1 and argument in readers and size:
             ((name, number),) = fitting.items()
-            yield _Passed(number, place, writers[name], readers[argument], size)
+            yield _Passed(number, position, writers[name], readers[argument], size)
 
 
 def _gradient(
@@ -148,6 +148,10 @@ def _arguments(graph: CompiledGraph) -> Iterator[tuple[int, str]]:
         match = _ARGUMENT.match(name)
         if match is None:
             continue
-        place = int(match["inference"] or 0) if match["inference"] else int(match["training"]) - 1
-        if place < len(graph.placeholders) and not _OF_MODULE.search(graph.placeholders[place]):
-            yield place, name
+        position = (
+            int(match["inference"] or 0) if match["inference"] else int(match["training"]) - 1
+        )
+        if position < len(graph.placeholders) and not _OF_MODULE.search(
+            graph.placeholders[position]
+        ):
+            yield position, name

@@ -170,11 +170,11 @@ def returned_values(code: str) -> list[str]:
     lines = _RETURNED.findall(code)
     values, depth, begin = [], 0, 0
     text = lines[-1] if lines else ""
-    for place, letter in enumerate(f"{text},"):
+    for position, letter in enumerate(f"{text},"):
         depth += (letter == "(") - (letter == ")")
         if letter == "," and not depth:
-            values.append(text[begin:place].strip())
-            begin = place + 1
+            values.append(text[begin:position].strip())
+            begin = position + 1
     if values and not values[-1]:
         values.pop()  # behind the last comma
     names = [_VALUE.match(value) for value in values]

@@ -59,7 +59,7 @@ class TracingTimes:
         rows = [_row(key, values) for key, values in ordered[:_MOST_FUNCTIONS]]
         left_out = [values for _, values in ordered[_MOST_FUNCTIONS:]]
         if left_out:
-            n, own_ns = (sum(values[place] for values in left_out) for place in (0, 1))
+            n, own_ns = (sum(values[position] for values in left_out) for position in (0, 1))
             rows.append(_row(("", "", 0), [n, own_ns, own_ns]))
         return rows
 
