@@ -2,32 +2,40 @@
 
     python -m benchmarks.noise_judge [--pairs 400]
     python -m benchmarks.noise_judge --recorded FOLDER
+    python -m benchmarks.noise_judge --processes FILE [FILE …]
 
 The first form draws rounds from a model of a machine that shares nothing with the product's noise
 model: each scenario names what a machine does to two processes (noise of rounds that depend on
 their neighbours or not, a drift, an offset of each process, outliers, other programs), and the
 product is asked about pairs of such runs. The second form asks about every pair of runs below a
 folder that have one workload with one set of options: those of one capture were timed in turns.
+The third asks about pairs of processes of `noise_processes`, as they are, with every step of one
+longer by a factor, and as they were slowed down on purpose.
 """
 
 import argparse
 import collections
+import gzip
 import itertools
+import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from profiler_core.analysis.compare import compare, make_side
-from profiler_core.analysis.noise import per_step, rounds_of
+from profiler_core.analysis.noise import noisy_ratio, per_step, rounds_of
 from profiler_core.ingest.run import open_run
 from profiler_core.model.run import HostLoad, Measurement, Round, RunFiles, RunRecord
 
 _STEP_NS = 5e6
 _ROUND_S = 0.1
 _N_ROUNDS = 20
+_ROUND_KEYS = ("n_steps", "wall_ns", "started_ns")
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,7 @@ class Scenario:
     session: float = 0.0  # further offset of each recording
     outliers: float = 0.0  # share of rounds that take twice to five times as long
     busy: float = 0.0  # share of the time in which another program takes half of the CPU
+    slowed: float = 0.0  # share of the time in which what shares a CPU's core makes it slower
     steps: bool = False  # single steps are timed: other programs delay some, not all of them
     device: str = "cpu"
     n_rounds: int = _N_ROUNDS
@@ -59,7 +68,34 @@ SCENARIOS = {
     "a third of rounds are outliers": Scenario(outliers=0.33, process=0.007, session=0.02),
     "busy host": Scenario(white=0.02, process=0.007, session=0.02, busy=0.4, steps=True),
     "busy host, steps not timed": Scenario(white=0.02, process=0.007, session=0.02, busy=0.4),
+    "cores shared with other machines": Scenario(
+        process=0.03, session=0.01, slowed=0.35, steps=True, device="gpu"
+    ),
 }
+_SLOWER = 0.5  # by how much the other thread of a core makes steps longer
+_KEPT_S = 0.25  # that a core stays as it is, on average; as on an H200 (docs/measuring.md)
+
+
+class Core:
+    """A core of which another machine has the other thread, and uses it at times."""
+
+    def __init__(self, random: np.random.Generator, share: float) -> None:
+        self._random = random
+        self._share = share
+        self._is_slow = bool(random.random() < share)
+        self._until = 0.0
+
+    def slow_share(self, now: float) -> float:
+        """Of a round that begins now."""
+        slow_s, at, end = 0.0, now, now + _ROUND_S
+        while at < end:
+            if at >= self._until:
+                self._is_slow = bool(self._random.random() < self._share)
+                self._until = at + self._random.exponential(_KEPT_S)
+            until = min(self._until, end)
+            slow_s += (until - at) * self._is_slow
+            at = until
+        return slow_s / _ROUND_S
 
 
 class Machine:
@@ -68,39 +104,51 @@ class Machine:
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self._scenario = scenario
         self._random = np.random.default_rng(seed)
+        self._cores = np.random.SeedSequence(seed)
         self._now = 0.0
         self._slow = 0.0
         self._is_busy = False
-        self._waited: list[float] = []
+        self._waited: list[tuple[float, float]] = []  # how much longer, and the share of its steps
 
     def in_turns(self, *factors: float) -> list[Measurement]:
         """Processes that take turns, each slower by its factor."""
         offsets = [self._offset() for _ in factors]
+        cores = [self._core() for _ in factors]
         times: list[list[tuple[float, float]]] = [[] for _ in factors]
+        waited: list[list[tuple[float, float]]] = [[] for _ in factors]
         for _ in range(self._scenario.n_rounds):
-            for run, offset, factor in zip(times, offsets, factors, strict=True):
-                run.append(self._round(offset + math.log(factor)))
-        return [self._measured(run, interleaved=True) for run in times]
+            for number, (offset, factor) in enumerate(zip(offsets, factors, strict=True)):
+                times[number].append(self._round(offset + math.log(factor), cores[number]))
+                waited[number].append(self._waited[-1])
+        return [self._measured(*run, interleaved=True) for run in zip(times, waited, strict=True)]
 
     def alone(self, factor: float) -> Measurement:
         """A recording by itself, some seconds after what was before it."""
         self.wait(self._random.uniform(1, 30))
         offset = self._offset() + self._random.normal(0, 1) * self._scenario.session
         level = offset + math.log(factor)
-        run = [self._round(level) for _ in range(self._scenario.n_rounds)]
-        return self._measured(run, interleaved=False)
+        core = self._core()
+        run = [self._round(level, core) for _ in range(self._scenario.n_rounds)]
+        return self._measured(run, self._waited[-len(run) :], interleaved=False)
+
+    def _core(self) -> Core:
+        return Core(np.random.default_rng(self._cores.spawn(1)[0]), self._scenario.slowed)
 
     def _offset(self) -> float:
         return float(self._random.normal(0, 1) * self._scenario.process)
 
-    def _round(self, level: float) -> tuple[float, float]:
+    def _round(self, level: float, core: Core) -> tuple[float, float]:
         s = self._scenario
         self.wait(_ROUND_S)
         level += self._random.normal(0, s.white) + self._slow + s.trend * self._now / 60
         if self._random.random() < s.outliers:
             level += math.log(self._random.uniform(2, 5))
         longer = self._random.uniform(1.2, 2.5) if self._is_busy else 1.0
-        self._waited.append(longer - 1)
+        share = 0.5
+        if s.slowed:
+            share = core.slow_share(self._now)
+            longer = 1 + _SLOWER * share
+        self._waited.append((longer - 1, share))
         level += math.log(longer)
         return self._now, _STEP_NS * math.exp(level)
 
@@ -113,7 +161,13 @@ class Machine:
         if self._random.random() < 1 - 0.5**seconds:  # another program comes or goes in seconds
             self._is_busy = bool(self._random.random() < s.busy)
 
-    def _measured(self, run: list[tuple[float, float]], *, interleaved: bool) -> Measurement:
+    def _measured(
+        self,
+        run: list[tuple[float, float]],
+        waited: list[tuple[float, float]],
+        *,
+        interleaved: bool,
+    ) -> Measurement:
         n_steps = round(_ROUND_S * 1e9 / _STEP_NS)
         rounds = tuple(
             Round(index=index, order=0, n_steps=n_steps, wall_ns=round(step * n_steps),
@@ -122,18 +176,20 @@ class Machine:
         )  # fmt: skip
         return Measurement(
             rounds=rounds, interleaved=interleaved, n_compilations_while_timed=0,
-            host_load=HostLoad(n_cpus=2),
-            step_event_ns=self._steps(run, n_steps),
+            host_load=HostLoad(n_cpus=2, waited_share=0.3 if self._scenario.busy else 0.0),
+            step_event_ns=self._steps(run, waited, n_steps),
         )  # fmt: skip
 
-    def _steps(self, run: list[tuple[float, float]], n_steps: int) -> tuple[int, ...]:
-        """Of each round: another program delays half of the steps, and at least one."""
+    def _steps(
+        self, run: list[tuple[float, float]], waited: list[tuple[float, float]], n_steps: int
+    ) -> tuple[int, ...]:
+        """Of each round: another program delays a share of the steps, and at least one."""
         if not self._scenario.steps:
             return ()
         steps: list[int] = []
-        for (_, step_ns), waited in zip(run, self._waited[-len(run) :], strict=True):
-            alone_ns = step_ns / (1 + waited)
-            is_delayed = self._random.random(n_steps) < 0.5
+        for (_, step_ns), (longer, share) in zip(run, waited, strict=True):
+            alone_ns = step_ns / (1 + longer)
+            is_delayed = self._random.random(n_steps) < share
             is_delayed[0] = True
             delay_ns = (step_ns - alone_ns) * n_steps / is_delayed.sum()
             steps += [round(alone_ns + delay_ns * delayed) for delayed in is_delayed]
@@ -200,6 +256,68 @@ def _judge_recorded(folder: Path) -> None:
               f"{dict(told_apart(iter(of_kind)))}")  # fmt: skip
 
 
+def _judge_processes(paths: Sequence[Path]) -> None:
+    groups = [
+        json.loads(line)
+        for path in paths
+        for line in gzip.decompress(path.read_bytes()).splitlines()
+    ]
+    kinds: collections.defaultdict[tuple[str, str], list[list[tuple[float, Measurement]]]]
+    kinds = collections.defaultdict(list)
+    for group in groups:
+        if "machine" not in group:
+            is_planted = any(run["factor"] > 1 for run in group["runs"])
+            held = "each on a CPU of its own" if group["is_pinned"] else "free"
+            kind = group["workload"], "slowed down" if is_planted else held
+            kinds[kind].append([(run["factor"], _of_process(run)) for run in group["runs"]])
+    for (workload, kind), of_kind in kinds.items():
+        in_turns = [pair for group in of_kind for pair in itertools.permutations(group, 2)]
+        apart = [
+            pair
+            for group, other in itertools.permutations(of_kind, 2)
+            for pair in itertools.product(group, other)
+        ][::11]
+        for name, of_name in (("in turns", in_turns), ("apart", apart)):
+            answers: collections.defaultdict[float, collections.Counter[str]]
+            answers = collections.defaultdict(collections.Counter)
+            for (factor, before), (other_factor, after) in of_name:
+                planted = (1.0,) if kind == "slowed down" else (1.0, 1.03, 1.05, 1.1, 1.2, 1.5)
+                for more in planted:
+                    ratio = noisy_ratio(
+                        before, _longer(after, more), interleaved=name == "in turns", on_gpu=True
+                    )
+                    truth = round(other_factor / factor * more, 3)
+                    if ratio is not None and truth >= 1:
+                        low, high = ratio.interval
+                        told = "slower" if high < 1 else "faster" if low > 1 else "not told apart"
+                        answers[truth][told] += 1
+            for truth, told in sorted(answers.items()):
+                print(f"{workload}, {kind}, {name}, x {truth}: {dict(told)}")
+
+
+def _of_process(run: dict[str, Any]) -> Measurement:
+    rounds = tuple(
+        Round(index=index, order=0, **{key: timed[key] for key in _ROUND_KEYS})
+        for index, timed in enumerate(run["rounds"])
+    )
+    steps = tuple(step_ns for timed in run["rounds"] for step_ns in timed["step_ns"])
+    return Measurement(
+        rounds=rounds, interleaved=True, n_compilations_while_timed=0, step_event_ns=steps,
+        host_load=HostLoad(n_cpus=16, waited_share=0.0),
+    )  # fmt: skip
+
+
+def _longer(measurement: Measurement, factor: float) -> Measurement:
+    return msgspec.structs.replace(
+        measurement,
+        rounds=tuple(
+            msgspec.structs.replace(r, wall_ns=round(r.wall_ns * factor))
+            for r in measurement.rounds
+        ),
+        step_event_ns=tuple(round(step_ns * factor) for step_ns in measurement.step_event_ns),
+    )
+
+
 def _median_ns(run: RunFiles) -> float:
     return float(np.median([per_step(timed) for timed in rounds_of(run.record.measurement)]))
 
@@ -209,7 +327,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=400)
     parser.add_argument("--recorded", type=Path)
+    parser.add_argument("--processes", type=Path, nargs="+")
     arguments = parser.parse_args()
+    if arguments.processes is not None:
+        _judge_processes(arguments.processes)
+        return
     if arguments.recorded is not None:
         _judge_recorded(arguments.recorded)
         return

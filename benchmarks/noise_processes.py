@@ -9,7 +9,7 @@ apart. In some passes a process is slowed down on purpose: after each step its h
 many percent of the step. In some each process of a group is held to a CPU of its own.
 
 A line per group: {workload, factors, is_pinned, runs: [{process, factor, cpus, step_ns, rounds}]};
-the first line tells of the machine. `python -m benchmarks.noise_truth` judges by it.
+the first line tells of the machine. `benchmarks.noise_judge --processes OUT.jsonl.gz` judges by it.
 """
 
 import argparse

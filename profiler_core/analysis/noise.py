@@ -15,6 +15,12 @@ What makes it wide, as logarithms, combined as the root of the sum of squares:
   a disturbed run may be as fast as its fastest steps; where single steps were not timed, as its
   fastest round and as much again.
 
+On a GPU whose step waits for its launches a process is as fast as the core that it runs on, and
+what another machine runs on that core's other thread makes its steps half as long again, for up to
+a whole run. Turns do not share that, since each process has a core of its own: where their ratios
+scatter, all rounds of a run count as one draw, and two processes differ as any two turns do. Apart
+it is the load that allows for it.
+
 In turns a load hits both alike, and yet makes the rounds say little. There the fastest quarter of
 each round's steps, which nothing delayed, may tell a difference that the rounds leave open: where
 its interval leaves 1 out, on the side on which the rounds' ratio lies, the interval reaches from it
@@ -43,6 +49,8 @@ _PROCESSES_APART = {"gpu": 0.04, "cpu": 0.10}
 _LONGEST_DRIFT = 4.0
 # A run is disturbed, too, whose slowest rounds take this much longer than its fastest.
 _SCATTERED = 1.25
+# Ratios of turns on a GPU that scatter more than this: the cores of its host were not alike.
+_SCATTERED_CORES = 1.1
 _CALM = 25  # percentile of a round's steps
 _LEAST_STEPS = 8  # of a round whose percentile means something
 
@@ -117,7 +125,9 @@ def noisy_ratio(
     if turns is not None:
         low, high = _resampled(turns)
         drift = load = None
-        processes = max(_PROCESSES_IN_TURNS[device], *of_repeats, 0.0)
+        is_cores = on_gpu and all(map(_never_waited, (baseline, candidate)))
+        of_cores = _of_cores(turns[:, 0] / turns[:, 1]) if is_cores else 0.0
+        processes = max(_PROCESSES_IN_TURNS[device], *of_repeats, of_cores)
     else:
         low, high = _resampled(*([per_step(r) for r in rounds] for rounds in runs))
         drift = _drift(*runs)
@@ -133,7 +143,7 @@ def noisy_ratio(
     down = math.hypot(max(0.0, centre - low), beside)
     up = math.hypot(max(0.0, high - centre), beside)
     fastest = None
-    if turns is not None and -down <= -centre <= up:
+    if turns is not None and not of_cores and -down <= -centre <= up:
         fastest = _by_fastest_steps((baseline, candidate), runs, centre, processes)
     if fastest is not None:
         down, up = min(down, centre - fastest[0]), min(up, fastest[1] - centre)
@@ -249,6 +259,18 @@ def _tail(n_blocks: float) -> float:
 
 
 # -- what no number of rounds shows ---------------------------------------------------------------
+
+
+def _never_waited(measurement: Measurement) -> bool:
+    """Did its threads not wait for a CPU? False, too, where nobody looked."""
+    load = measurement.host_load
+    return load is not None and load.waited_share is not None and not waited_too_long(load)
+
+
+def _of_cores(ratios: _Floats) -> float:
+    """How far the ratios of turns lie apart, as a logarithm; 0.0 where that is little."""
+    low, high = np.percentile(np.log(ratios), [10, 90])
+    return float(high - low) if high - low > math.log(_SCATTERED_CORES) else 0.0
 
 
 def _drift(baseline: Sequence[Round], candidate: Sequence[Round]) -> float:

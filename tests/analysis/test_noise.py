@@ -1,6 +1,10 @@
 """The noise model: each part by hand, then how often it errs on a machine that is made up."""
 
+import gzip
+import itertools
+import json
 import math
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -209,14 +213,117 @@ def test_one_code_is_not_told_apart_from_itself(name, in_turns):
     assert answers["no_verdict"] == 0
 
 
-# The rounds of a busy host, or of which a third are outliers, are too few for these differences.
+# The rounds of a busy host or slow cores, or with a third of outliers, are too few for these.
+_LOUD = ("third", "busy", "shared")
+
+
 @pytest.mark.parametrize(
-    "name", [name for name in SCENARIOS if "third" not in name and "busy" not in name]
+    "name", [name for name in SCENARIOS if not any(word in name for word in _LOUD)]
 )
 @pytest.mark.parametrize(("factor", "least"), [(1.1, 36), (1.2, 38)])
 def test_a_planted_difference_is_seen_in_turns(name, factor, least):
     answers = told_apart(pairs(SCENARIOS[name], 40, in_turns=True, factor=factor))
     assert answers["slower"] >= least, answers
+
+
+def test_twice_the_time_is_seen_on_cores_that_are_shared_with_other_machines():
+    scenario = SCENARIOS["cores shared with other machines"]
+    assert told_apart(pairs(scenario, 40, in_turns=True, factor=2.0))["slower"] >= 14
+
+
+def on_a_slow_core(factor, slow, *, n_rounds=20, load=0.0):
+    """Rounds of ten steps of 1 ms, of which those that `slow` says take half as long again."""
+    steps = [
+        round(1e6 * factor * (1.5 if slow(number) and step else 1.0))
+        for number in range(n_rounds)
+        for step in range(10)
+    ]
+    rounds = tuple(
+        Round(index=number, order=0, n_steps=10, wall_ns=sum(steps[number * 10 : number * 10 + 10]))
+        for number in range(n_rounds)
+    )
+    return Measurement(
+        rounds=rounds, step_event_ns=tuple(steps),
+        host_load=HostLoad(n_cpus=16, waited_share=load),
+    )  # fmt: skip
+
+
+def mostly(number):
+    return number % 4 > 0
+
+
+def seldom(number):
+    return number % 4 == 0
+
+
+def test_turns_on_a_gpu_do_not_share_a_slow_core():
+    runs = on_a_slow_core(1.0, seldom), on_a_slow_core(1.0, mostly)
+    judged = noisy_ratio(*runs, interleaved=True, on_gpu=True)
+    assert judged.ratio < 0.75 and judged.interval[1] > 1
+    assert judged.noise.of_processes == pytest.approx(1.45**2 - 1, abs=0.01)
+    assert judged.noise.of_fastest_steps is None
+    # Threads of a CPU's step share the cores, and a load that threads wait for is shared by turns.
+    waited = [on_a_slow_core(1.0, slow, load=0.4) for slow in (seldom, mostly)]
+    for measurements, on_gpu in ((waited, True), (runs, False)):
+        shared = noisy_ratio(*measurements, interleaved=True, on_gpu=on_gpu)
+        assert shared.noise.of_processes < 0.03
+    # A core that both run on makes both slow.
+    alike = [on_a_slow_core(factor, seldom) for factor in (1.0, 1.1)]
+    assert noisy_ratio(*alike, interleaved=True, on_gpu=True).interval[1] < 0.92
+
+
+@pytest.mark.parametrize(("scatter", "counts"), [(1.09, False), (1.12, True)])
+def test_turns_that_scatter_little_share_their_noise(scatter, counts):
+    for load in (HostLoad(n_cpus=16, waited_share=0.0), HostLoad(n_cpus=16), None):
+        even = timed(*[1_000_000] * 20, host_load=load)
+        uneven = timed(*[round(1_000_000 * scatter ** (i % 2)) for i in range(20)], host_load=load)
+        of_processes = noise(even, uneven, interleaved=True).of_processes
+        is_known = load is not None and load.waited_share is not None
+        expected = scatter - 1 if counts and is_known else 0.005
+        assert of_processes == pytest.approx(expected, abs=0.001)
+
+
+@pytest.fixture(scope="module")
+def processes_of_an_h200():
+    """Groups of four processes of one code that were timed in turns (fixtures/noise/README.md)."""
+    path = Path(__file__).parents[1] / "fixtures" / "noise" / "launches.json.gz"
+    groups = json.loads(gzip.decompress(path.read_bytes()))
+    return [[of_process(run) for run in group] for group in groups]
+
+
+def of_process(run):
+    rounds = tuple(
+        Round(index=n, order=0, n_steps=len(timed["step_us"]), wall_ns=timed["wall_ns"])
+        for n, timed in enumerate(run)
+    )
+    steps = tuple(1000 * step_us for timed in run for step_us in timed["step_us"])
+    return Measurement(
+        rounds=rounds, step_event_ns=steps, host_load=HostLoad(n_cpus=16, waited_share=0.0)
+    )
+
+
+def longer(run, factor):
+    rounds = [
+        msgspec.structs.replace(timed, wall_ns=round(timed.wall_ns * factor))
+        for timed in run.rounds
+    ]
+    steps = tuple(round(step_ns * factor) for step_ns in run.step_event_ns)
+    return msgspec.structs.replace(run, rounds=tuple(rounds), step_event_ns=steps)
+
+
+@pytest.mark.parametrize(("factor", "least", "most"), [(1.0, 0, 0), (2.0, 12, 36)])
+def test_processes_that_wait_for_launches_are_told_apart_by_what_was_planted(
+    processes_of_an_h200, factor, least, most
+):
+    """Of 36 ordered pairs; by the rounds alone it were 12 of the same code."""
+    intervals = [
+        noisy_ratio(before, longer(after, factor), interleaved=True, on_gpu=True).interval
+        for group in processes_of_an_h200
+        for before, after in itertools.permutations(group, 2)
+    ]
+    assert len(intervals) == 36
+    assert not any(low > 1 for low, _ in intervals)
+    assert least <= sum(high < 1 for _, high in intervals) <= most
 
 
 def test_a_fifth_is_seen_apart_on_a_quiet_machine():

@@ -128,6 +128,10 @@ MUTANTS = (
         "    return None if low <= 0 <= high else (low, high)", "    return low, high", _NOISE,
     ),
     Mutant(
+        "noise.py", "turns on cores that are not alike are one draw",
+        "*of_repeats, of_cores)", "*of_repeats, 0.0)", _NOISE,
+    ),
+    Mutant(
         "noise.py", "two processes of one code differ",
         "beside = math.hypot(processes, drift or 0.0)", "beside = drift or 0.0", _NOISE,
     ),
