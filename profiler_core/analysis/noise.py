@@ -125,8 +125,7 @@ def noisy_ratio(
     if turns is not None:
         low, high = _resampled(turns)
         drift = load = None
-        is_cores = on_gpu and all(map(_never_waited, (baseline, candidate)))
-        of_cores = _of_cores(turns[:, 0] / turns[:, 1]) if is_cores else 0.0
+        of_cores = _of_cores(turns, (baseline, candidate)) if on_gpu else 0.0
         processes = max(_PROCESSES_IN_TURNS[device], *of_repeats, of_cores)
     else:
         low, high = _resampled(*([per_step(r) for r in rounds] for rounds in runs))
@@ -267,10 +266,14 @@ def _never_waited(measurement: Measurement) -> bool:
     return load is not None and load.waited_share is not None and not waited_too_long(load)
 
 
-def _of_cores(ratios: _Floats) -> float:
-    """How far the ratios of turns lie apart, as a logarithm; 0.0 where that is little."""
-    low, high = np.percentile(np.log(ratios), [10, 90])
-    return float(high - low) if high - low > math.log(_SCATTERED_CORES) else 0.0
+def _of_cores(turns: _Floats, measurements: Sequence[Measurement]) -> float:
+    """How far the ratios of turns lie apart, as a logarithm, by no load that a thread waited for.
+
+    0.0 where that is little, or a thread waited, or nobody looked.
+    """
+    low, high = np.percentile(np.log(turns[:, 0] / turns[:, 1]), [10, 90])
+    is_far = high - low > math.log(_SCATTERED_CORES) and all(map(_never_waited, measurements))
+    return float(high - low) if is_far else 0.0
 
 
 def _drift(baseline: Sequence[Round], candidate: Sequence[Round]) -> float:
