@@ -20,7 +20,9 @@ from profiler_core.store.library import is_folder_name, own_key, roots
 
 _CAPTURED_HERE = ("run", "sample")
 _LARGEST_BYTES = 1 << 20  # of a capture.json
-_FOUND_OUT = ("training",)  # by the capture: some workloads train though nobody asked
+# Of a spec what a run need not share with its capture: some workloads train though nobody asked,
+# and each version of `--against` is a run of its own file alone. A click takes neither over.
+_OF_THE_RUN = ("training", "against")
 
 
 def is_captured_here(key: str) -> bool:
@@ -49,7 +51,7 @@ def _asks_for(capture: Mapping[str, Any], record: RunRecord) -> bool:
     variants = capture.get("variants")
     if not isinstance(variants, list) or record.variant not in variants:
         return False
-    both = capture.keys() & record.spec.keys() - set(_FOUND_OUT)
+    both = capture.keys() & record.spec.keys() - set(_OF_THE_RUN)
     return "workload" in both and all(capture[name] == record.spec[name] for name in both)
 
 

@@ -97,6 +97,20 @@ def test_an_import_of_a_home_that_is_older_than_the_marker_starts_nothing(
     assert alone.is_dir()
 
 
+def test_of_two_versions_the_one_that_was_asked_for_can_be_tried(
+    home: Path, tmp_path: Path
+) -> None:
+    own = hostile(tmp_path, f"{tmp_path}/model.py:build")
+    asked = {**own.spec, "against": "git:main", "training": False}
+    captured(msgspec.structs.replace(own, spec=asked), "c1", ["default"])
+    keys = ["run/c1/default", "run/c1/default"]
+    run = msgspec.structs.replace(own, spec={**own.spec, "against": None, "training": True})
+    spec = spec_to_try(run, keys)
+    assert spec is not None and (spec.against, spec.training) == (None, True)
+    other = {**run.spec, "workload": "/tmp/worktree/model.py:build"}  # gone with its capture
+    assert spec_to_try(msgspec.structs.replace(own, spec=other), keys) is None
+
+
 def test_what_lies_inside_of_a_run_was_captured_by_nobody(home: Path, tmp_path: Path) -> None:
     """A path below the library leads deeper than a key of it does."""
     record = hostile(tmp_path, f"{tmp_path}/model.py:build")
