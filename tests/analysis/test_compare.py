@@ -16,12 +16,12 @@ def a_summary(*names, graph=False, dur=100, operator=None):
     device, runtime, ops = [], [], []
     for number in (0, 1):
         start = number * 1_000
-        for place, name in enumerate(names):
-            correlation = number + 1 if graph else number * 100 + place + 1
-            device.append(kernel(start + 50 + place * 150, dur, correlation, name=name))
-            if not graph or place == 0:
+        for position, name in enumerate(names):
+            correlation = number + 1 if graph else number * 100 + position + 1
+            device.append(kernel(start + 50 + position * 150, dur, correlation, name=name))
+            if not graph or position == 0:
                 api = "cudaGraphLaunch" if graph else "cudaLaunchKernel"
-                runtime.append(launch(start + place * 5, 5, correlation, name=api))
+                runtime.append(launch(start + position * 5, 5, correlation, name=api))
         if operator:
             ops.append({"ts_ns": start, "dur_ns": 1_000, "name": operator, "pid": 1, "tid": 100})
     return summarise(
@@ -43,16 +43,16 @@ def notes_of(baseline, candidate):
 
 
 def test_everything_is_per_step():
-    found = one(
+    comparison = one(
         make_side(a_run(), a_summary("a", "b", "c")),
         make_side(a_run(variant="default"), a_summary("triton_poi_fused_0", graph=True)),
     )
-    assert (found.n_kernels, found.n_launches) == ((3, 1), (3, 1))
-    assert (found.n_graph_launches, found.n_memset) == ((0, 1), (0, 0))
-    assert (found.kernel_time_ns, found.window_ns) == ((300, 100), (1_000, 1_000))
-    assert found.by_category["triton_pointwise"].n == (0, 1)
-    assert found.by_category["other"].time_ns == (300, 0)
-    assert (found.label, found.baseline_label) == ("default", "eager")
+    assert (comparison.n_kernels, comparison.n_launches) == ((3, 1), (3, 1))
+    assert (comparison.n_graph_launches, comparison.n_memset) == ((0, 1), (0, 0))
+    assert (comparison.kernel_time_ns, comparison.window_ns) == ((300, 100), (1_000, 1_000))
+    assert comparison.by_category["triton_pointwise"].n == (0, 1)
+    assert comparison.by_category["other"].time_ns == (300, 0)
+    assert (comparison.label, comparison.baseline_label) == ("default", "eager")
 
 
 def test_counts_that_differ_from_step_to_step_are_averages():
@@ -61,17 +61,17 @@ def test_counts_that_differ_from_step_to_step_are_averages():
         runtime=[launch(1, 1, 1), launch(11, 1, 2), launch(12, 1, 3)],
         device=[kernel(2, 1, 1), kernel(12, 1, 2), memset(14, 1, 3)],
     )
-    found = one(make_side(a_run(), summarise(trace)), make_side(a_run(), summarise(trace)))
-    assert found.n_memset == (0.5, 0.5)
+    comparison = one(make_side(a_run(), summarise(trace)), make_side(a_run(), summarise(trace)))
+    assert comparison.n_memset == (0.5, 0.5)
 
 
 def test_step_time_is_unprofiled_where_both_were_timed():
-    found = one(
+    comparison = one(
         make_side(a_run(*[1_000] * 20), a_summary("a")),
         make_side(a_run(*[500] * 20, variant="default"), a_summary("a")),
     )
-    assert (found.step_time.clock, found.step_time.ratio) == ("unprofiled", 2.0)
-    assert (found.verdict, found.interleaved) == ("faster", False)
+    assert (comparison.step_time.clock, comparison.step_time.ratio) == ("unprofiled", 2.0)
+    assert (comparison.verdict, comparison.interleaved) == ("faster", False)
 
 
 def test_step_time_is_profiled_on_both_sides_where_one_was_not_timed():
@@ -79,9 +79,9 @@ def test_step_time_is_profiled_on_both_sides_where_one_was_not_timed():
         make_side(a_run(*[1_000] * 20), a_summary("a")),
         make_side(a_run(variant="default"), a_summary("a")),
     )
-    found = one(*sides)
-    assert (found.step_time.clock, found.verdict) == ("profiled", "no_verdict")
-    assert found.step_time.baseline_ns == 1_000
+    comparison = one(*sides)
+    assert (comparison.step_time.clock, comparison.verdict) == ("profiled", "no_verdict")
+    assert comparison.step_time.baseline_ns == 1_000
     assert any("profiler's clock" in note for note in notes_of(*sides))
 
 
@@ -99,77 +99,77 @@ def test_rounds_are_paired_only_within_one_capture_that_took_turns(said, capture
         make_side(a_run(*[1_000] * 20, interleaved=i, record={"capture_id": c}), None)
         for i, c in zip(said, captures, strict=True)
     ]
-    found = one(*sides)
-    assert (found.interleaved, found.step_time.paired) == (expected, expected)
+    comparison = one(*sides)
+    assert (comparison.interleaved, comparison.step_time.paired) == (expected, expected)
 
 
 def test_break_even_is_what_compiling_costs_over_what_a_step_saves():
-    found = one(
+    comparison = one(
         make_side(a_run(*[1_000] * 20), None),
         make_side(
             a_run(*[500] * 20, variant="default", first_call_ns=10_050, warm_first_call_ns=1_050),
             None,
         ),
     )
-    assert found.compile.seconds == pytest.approx(10_000e-9)
-    assert found.compile.warm_seconds == pytest.approx(1_000e-9)
-    assert (found.compile.source, found.compile.break_even_steps) == ("first call", 200)
+    assert comparison.compile.seconds == pytest.approx(10_000e-9)
+    assert comparison.compile.warm_seconds == pytest.approx(1_000e-9)
+    assert (comparison.compile.source, comparison.compile.break_even_steps) == ("first call", 200)
 
 
 def test_break_even_is_a_whole_number_of_steps_that_has_paid():
-    found = one(
+    comparison = one(
         make_side(a_run(*[1_000] * 20), None),
         make_side(a_run(*[500] * 20, variant="default", first_call_ns=10_055), None),
     )
-    assert found.compile.break_even_steps == 201  # 10 005 ns at 50 ns per step
+    assert comparison.compile.break_even_steps == 201  # 10 005 ns at 50 ns per step
 
 
 def test_logs_tell_what_compiling_takes_and_the_first_call_stands_beside_it():
     compiling = CompileTime(4_000e-9, 3_000e-9, 1_000e-9, runtime_seconds=0.0, n_compilations=2)
-    found = one(
+    comparison = one(
         make_side(a_run(*[1_000] * 20), None),
         make_side(
             a_run(*[500] * 20, variant="default", first_call_ns=10_050), None, compiling=compiling
         ),
     )
-    assert found.compile.seconds == pytest.approx(4_000e-9)
-    assert found.compile.first_call_seconds == pytest.approx(10_000e-9)
-    assert (found.compile.source, found.compile.break_even_steps) == ("logs", 80)
+    assert comparison.compile.seconds == pytest.approx(4_000e-9)
+    assert comparison.compile.first_call_seconds == pytest.approx(10_000e-9)
+    assert (comparison.compile.source, comparison.compile.break_even_steps) == ("logs", 80)
 
 
 def test_autotuning_at_the_first_calls_has_to_be_paid_back_too():
     """It is not compiling, and nobody gets the first fast step without it."""
     compiling = CompileTime(4_000e-9, 4_000e-9, 0.0, runtime_seconds=1_600e-9, n_compilations=1)
     candidate = a_run(*[500] * 20, variant="default", first_call_ns=10_050)
-    found = one(
+    comparison = one(
         make_side(a_run(*[1_000] * 20), None), make_side(candidate, None, compiling=compiling)
     )
-    assert found.compile.seconds == pytest.approx(4_000e-9)
-    assert found.compile.autotuning_seconds == pytest.approx(1_600e-9)
-    assert found.compile.break_even_steps == 112  # 5 600 ns at 50 ns per step
-    sentences = details(verdict(found))
+    assert comparison.compile.seconds == pytest.approx(4_000e-9)
+    assert comparison.compile.autotuning_seconds == pytest.approx(1_600e-9)
+    assert comparison.compile.break_even_steps == 112  # 5 600 ns at 50 ns per step
+    sentences = details(verdict(comparison))
     assert any("autotuning at the first calls 1.60 µs" in text for text in sentences)
 
 
 @pytest.mark.parametrize("walls", [[1_000] * 20, [2_000] * 20])
 def test_what_is_not_faster_never_pays(walls):
-    found = one(
+    comparison = one(
         make_side(a_run(*[1_000] * 20), None),
         make_side(a_run(*walls, variant="default", first_call_ns=10_000), None),
     )
-    assert found.compile.break_even_steps is None
+    assert comparison.compile.break_even_steps is None
 
 
 def test_a_gain_that_is_no_difference_never_pays():
     walls, other = [1_000_000, 1_010_000] * 10, [999_000, 1_008_000] * 10
     after = a_run(*other, variant="default", first_call_ns=10**7, interleaved=True)
-    found = one(make_side(a_run(*walls, interleaved=True), None), make_side(after, None))
-    assert found.step_time.ratio > 1
-    assert (found.verdict, found.compile.break_even_steps) == ("no_difference", None)
+    comparison = one(make_side(a_run(*walls, interleaved=True), None), make_side(after, None))
+    assert comparison.step_time.ratio > 1
+    assert (comparison.verdict, comparison.compile.break_even_steps) == ("no_difference", None)
 
 
 def test_a_faster_step_of_another_workload_pays_for_nothing():
-    found = one(
+    comparison = one(
         make_side(a_run(*[1_000] * 20, record={"workload": "bert"}), None),
         make_side(
             a_run(
@@ -179,26 +179,26 @@ def test_a_faster_step_of_another_workload_pays_for_nothing():
             None,
         ),
     )  # fmt: skip
-    assert found.workloads_differ
-    assert (found.compile.source, found.compile.break_even_steps) == ("first call", None)
+    assert comparison.workloads_differ
+    assert (comparison.compile.source, comparison.compile.break_even_steps) == ("first call", None)
 
 
 def test_an_eager_candidate_has_no_compile_cost():
-    found = one(
+    comparison = one(
         make_side(a_run(*[1_000] * 20), None),
         make_side(a_run(*[500] * 20, variant="eager", first_call_ns=10_000), None),
     )
-    assert found.compile.seconds is None
+    assert comparison.compile.seconds is None
 
 
 def test_memory_of_both_sides():
-    found = one(
+    comparison = one(
         make_side(a_run(peak_reserved_bytes=10, peak_allocated_bytes=5), None),
         make_side(a_run(peak_reserved_bytes=20, peak_allocated_bytes=2), None),
     )
-    assert found.memory.peak_reserved_bytes == (10, 20)
-    assert found.memory.peak_allocated_bytes == (5, 2)
-    assert found.memory.measured is True
+    assert comparison.memory.peak_reserved_bytes == (10, 20)
+    assert comparison.memory.peak_allocated_bytes == (5, 2)
+    assert comparison.memory.measured is True
 
 
 def test_a_failed_run_is_compared_as_far_as_it_goes():
@@ -209,9 +209,13 @@ def test_a_failed_run_is_compared_as_far_as_it_goes():
             None,
         ),
     )
-    found = one(*sides)
-    assert (found.verdict, found.status, found.error) == ("no_verdict", "failed", "out of memory")
-    assert (found.n_kernels, found.step_time.ratio) == ((1, None), None)
+    comparison = one(*sides)
+    assert (comparison.verdict, comparison.status, comparison.error) == (
+        "no_verdict",
+        "failed",
+        "out of memory",
+    )
+    assert (comparison.n_kernels, comparison.step_time.ratio) == ((1, None), None)
     assert any("out of memory" in note for note in notes_of(*sides))
 
 
@@ -220,19 +224,19 @@ def test_replayed_kernels_take_the_category_that_their_operators_have_elsewhere(
     graph = a_summary(GEMM, GEMM, graph=True)
     assert list(graph.by_category) == ["gemm"]
     sides = (make_side(a_run(), eager), make_side(a_run(variant="reduce-overhead"), graph))
-    found = one(*sides)
-    assert {key: pair.n for key, pair in found.by_category.items()} == {"conv": (1, 2)}
+    comparison = one(*sides)
+    assert {key: pair.n for key, pair in comparison.by_category.items()} == {"conv": (1, 2)}
     assert any("4 kernels replayed" in note for note in notes_of(*sides))
 
 
 def test_environments_that_differ_are_named():
     ours = {"torch": "2.11", "gpu": "H200", "sm_clock_mhz": 1, "variables": {"OMP": "1"}}
     theirs = {"torch": "2.12", "gpu": "H200", "sm_clock_mhz": 2, "variables": {"OMP": "2"}}
-    found = one(
+    comparison = one(
         make_side(a_run(record={"environment": ours, "workload": "bert"}), None),
         make_side(a_run(record={"environment": theirs, "workload": "resnet50"}), None),
     )
-    assert [(d.key, d.baseline, d.candidate) for d in found.environment_differs] == [
+    assert [(d.key, d.baseline, d.candidate) for d in comparison.environment_differs] == [
         ("torch", "2.11", "2.12"),
         ("variables.OMP", "1", "2"),
         ("workload", "bert", "resnet50"),
@@ -253,6 +257,6 @@ def test_precision_settings_that_follow_from_the_variant_are_no_surprise():
 
 def test_candidates_keep_their_order():
     sides = [make_side(a_run(variant=name), None) for name in ("eager", "b", "a")]
-    found = compare(sides[0], sides[1:])
-    assert [c.label for c in found.candidates] == ["b", "a"]
-    assert found.sides == tuple(sides[1:])
+    comparison = compare(sides[0], sides[1:])
+    assert [c.label for c in comparison.candidates] == ["b", "a"]
+    assert comparison.sides == tuple(sides[1:])

@@ -134,10 +134,10 @@ def keys(one: Facts) -> dict[str, object]:
 @pytest.mark.parametrize("key", CASES)
 def test_fires_and_must_not(key):
     yes, no = CASES[key]
-    found = keys(facts(*yes))
-    assert key in found
+    result = keys(facts(*yes))
+    assert key in result
     assert key not in keys(facts(*no))
-    finding = found[key]
+    finding = result[key]
     assert finding.title.endswith(".")
     assert finding.evidence
     assert finding.advice
@@ -149,9 +149,9 @@ def test_fires_and_must_not(key):
 
 def test_launch_bound_goes_by_the_unprofiled_clock():
     """Profiled, this run waits for the host half of the time; in truth hardly at all."""
-    one = facts(*BF16)
-    assert one.summary.idle_ns > 0.4 * one.summary.window_ns
-    assert "launch_bound" not in keys(one)
+    case = facts(*BF16)
+    assert case.summary.idle_ns > 0.4 * case.summary.window_ns
+    assert "launch_bound" not in keys(case)
 
 
 def test_wrong_numbers_say_what_was_off_and_advise_by_backend():
@@ -164,29 +164,29 @@ def test_wrong_numbers_say_what_was_off_and_advise_by_backend():
 
 
 def test_wrong_numbers_come_before_a_slower_candidate():
-    one = facts(*BREAKY)
+    case = facts(*BREAKY)
     wrong = Numerics(verdict="wrong", reason="outputs differ", rms_error=1.0, tolerance=1e-6)
-    edited = replace(one, record=msgspec.structs.replace(one.record, numerics=wrong))
+    edited = replace(case, record=msgspec.structs.replace(case.record, numerics=wrong))
     assert findings(edited)[0].key == "wrong_numerics"
     assert findings(edited)[1].key == "slower"
     right = Numerics(verdict="right")
-    edited = replace(one, record=msgspec.structs.replace(one.record, numerics=right))
+    edited = replace(case, record=msgspec.structs.replace(case.record, numerics=right))
     assert "wrong_numerics" not in keys(edited)
 
 
 def test_what_an_engine_did_not_run_comes_before_what_it_hides():
-    found = keys(facts(*FELL_BACK))
-    order = list(found)
+    result = keys(facts(*FELL_BACK))
+    order = list(result)
     assert order.index("engine_fell_back") < order.index("engine_opaque")
-    assert "1 part fell back" in found["engine_fell_back"].evidence
-    assert "aten.linalg_vector_norm.default" in found["engine_fell_back"].evidence
+    assert "1 part fell back" in result["engine_fell_back"].evidence
+    assert "aten.linalg_vector_norm.default" in result["engine_fell_back"].evidence
 
 
 def test_no_mode_of_inductor_is_advised_to_another_backend():
-    one = facts(*BREAKY)
-    assert "reduce-overhead" in keys(one)["launch_bound"].advice
-    spec = {**one.record.spec, "backend": "tensorrt", "mode": None}
-    other = replace(one, record=msgspec.structs.replace(one.record, spec=spec))
+    case = facts(*BREAKY)
+    assert "reduce-overhead" in keys(case)["launch_bound"].advice
+    spec = {**case.record.spec, "backend": "tensorrt", "mode": None}
+    other = replace(case, record=msgspec.structs.replace(case.record, spec=spec))
     assert "reduce-overhead" not in keys(other)["launch_bound"].advice
     bound = facts(*BERT)
     spec = {**bound.record.spec, "backend": "tensorrt", "mode": None}
@@ -196,15 +196,15 @@ def test_no_mode_of_inductor_is_advised_to_another_backend():
 
 
 def test_memory_close_to_the_limit():
-    one = facts(*TRAINING)
-    assert "memory_limit" not in keys(one)
-    peak = one.summary.memory.peak_reserved_bytes
-    device = replace(one.summary.device, memory_bytes=int(peak / 0.95))
-    assert "memory_limit" in keys(replace(one, summary=replace(one.summary, device=device)))
+    case = facts(*TRAINING)
+    assert "memory_limit" not in keys(case)
+    peak = case.summary.memory.peak_reserved_bytes
+    device = replace(case.summary.device, memory_bytes=int(peak / 0.95))
+    assert "memory_limit" in keys(replace(case, summary=replace(case.summary, device=device)))
 
 
 def test_much_reserved_that_was_never_allocated():
-    one = facts(*TRAINING)
+    case = facts(*TRAINING)
 
     def edited(candidate, reserved_share, capacity_share, **more):
         peak = candidate.summary.memory.peak_allocated_bytes
@@ -214,12 +214,12 @@ def test_much_reserved_that_was_never_allocated():
         summary = replace(candidate.summary, memory=memory, device=device, **more)
         return replace(candidate, summary=summary)
 
-    assert "fragmentation" not in keys(one)
-    found = keys(edited(one, 0.4, 0.5))["fragmentation"]
-    assert found.page == "memory"
-    assert "fragmentation" not in keys(edited(one, 0.2, 0.5))  # as it usually is
-    assert "fragmentation" not in keys(edited(one, 0.4, 0.1))  # there is room enough
-    assert "fragmentation" not in keys(edited(one, 0.4, 0.5, n_graph_launches=5))  # its pool
+    assert "fragmentation" not in keys(case)
+    result = keys(edited(case, 0.4, 0.5))["fragmentation"]
+    assert result.page == "memory"
+    assert "fragmentation" not in keys(edited(case, 0.2, 0.5))  # as it usually is
+    assert "fragmentation" not in keys(edited(case, 0.4, 0.1))  # there is room enough
+    assert "fragmentation" not in keys(edited(case, 0.4, 0.5, n_graph_launches=5))  # its pool
 
 
 def test_more_threads_than_processors():
@@ -228,10 +228,10 @@ def test_more_threads_than_processors():
     assert "16 threads on 2 processors" in finding.evidence
     assert "OMP_NUM_THREADS=2" in finding.advice
     assert finding.at_stake_ns is None
-    one = facts(*BREAKY)
-    environment = {**one.record.environment, "n_threads": 16, "cpu_count": 2}
-    edited = replace(one, record=msgspec.structs.replace(one.record, environment=environment))
-    assert keys(edited)["host_threads"].at_stake_ns == one.host_idle_ns
+    case = facts(*BREAKY)
+    environment = {**case.record.environment, "n_threads": 16, "cpu_count": 2}
+    edited = replace(case, record=msgspec.structs.replace(case.record, environment=environment))
+    assert keys(edited)["host_threads"].at_stake_ns == case.host_idle_ns
 
 
 def test_a_skipped_frame_with_what_it_lost():
@@ -266,12 +266,12 @@ def test_cuda_graphs_on_a_machine_without_a_gpu():
     ],
 )
 def test_cuda_graphs_skipped(line, title):
-    one = facts(*GRAPHS)
-    assert "cudagraphs_skipped" not in keys(one)
+    case = facts(*GRAPHS)
+    assert "cudagraphs_skipped" not in keys(case)
     event = parse_cudagraph([line])
     assert event is not None
-    log = replace(one.compilation.log, cudagraph_events=(event,))
-    edited = replace(one, compilation=compilation_report(log, trace=one.trace))
+    log = replace(case.compilation.log, cudagraph_events=(event,))
+    edited = replace(case, compilation=compilation_report(log, trace=case.trace))
     finding = keys(edited)["cudagraphs_skipped"]
     assert finding.title == title
     assert finding.evidence.removeprefix("PyTorch's reason: ").rstrip(".") in line
@@ -300,34 +300,34 @@ def _with_copies(one: Facts, name: str, n_bytes: int) -> Facts:
 
 
 def test_pageable_and_small_copies():
-    one = facts(*BF16)
-    assert not {"pageable_copies", "small_copies"} & set(keys(one))
-    small = keys(_with_copies(one, "Memcpy HtoD (Pageable -> Device)", 4096))
+    case = facts(*BF16)
+    assert not {"pageable_copies", "small_copies"} & set(keys(case))
+    small = keys(_with_copies(case, "Memcpy HtoD (Pageable -> Device)", 4096))
     assert {"pageable_copies", "small_copies"} <= set(small)
     joined = next(
-        f for f in findings(_with_copies(one, "Memcpy HtoD (Pinned -> Device)", 4096))
+        f for f in findings(_with_copies(case, "Memcpy HtoD (Pinned -> Device)", 4096))
         if f.key == "small_copies"
     )  # fmt: skip
     # A summary has no copies among its kernels, by which the replay had nothing to make shorter.
     assert joined.change.kernels == ("Memcpy HtoD (Pinned -> Device)",)
     assert not joined.prediction.is_bound and joined.prediction.expected_ns > 0
-    large = keys(_with_copies(one, "Memcpy HtoD (Pinned -> Device)", 10_000_000))
+    large = keys(_with_copies(case, "Memcpy HtoD (Pinned -> Device)", 10_000_000))
     assert not {"pageable_copies", "small_copies"} & set(large)
 
 
 def test_guards_that_take_a_large_part_of_the_step():
     """The lookups of a host-bound run, made four times as long; as they are, they are no news."""
-    one = facts(*BREAKY)
-    assert "heavy_guards" not in keys(one)
+    case = facts(*BREAKY)
+    assert "heavy_guards" not in keys(case)
     lookups = pl.col("name").cast(pl.String) == "TorchDynamo Cache Lookup"
     longer = pl.when(lookups).then(pl.col("dur_ns") * 4).otherwise(pl.col("dur_ns"))
     tables = {
-        name: getattr(one.trace, name).with_columns(longer.alias("dur_ns"))
+        name: getattr(case.trace, name).with_columns(longer.alias("dur_ns"))
         for name in ("ops", "annotations")
     }
-    trace = replace(one.trace, **tables)
-    finding = keys(replace(one, trace=trace))["heavy_guards"]
-    assert 0.05 * one.step_ns <= finding.prediction.expected_ns <= finding.prediction.high_ns
+    trace = replace(case.trace, **tables)
+    finding = keys(replace(case, trace=trace))["heavy_guards"]
+    assert 0.05 * case.step_ns <= finding.prediction.expected_ns <= finding.prediction.high_ns
     assert "lookups of compiled code per step" in finding.evidence
 
 
@@ -351,8 +351,8 @@ def test_every_rule_has_a_case():
 
 
 def test_one_run_alone_has_findings():
-    one = facts("bert/default")
-    alone = run_findings(one.trace, one.summary, one.record, one.compilation)
+    case = facts("bert/default")
+    alone = run_findings(case.trace, case.summary, case.record, case.compilation)
     assert [finding.key for finding in alone] == [
         finding.key for finding in findings(facts(*BERT)) if finding.key not in _NEEDS_A_PAIR
     ]
@@ -368,54 +368,56 @@ def test_a_bound_rests_on_shapes(key):
     finding = keys(facts(*BERT))[key]
     assert finding.is_bound == (key == "max_autotune")  # which template is fastest shows by tuning
     assert "GFLOP" in finding.evidence
-    one = facts(*GRAPHS)
-    replayed = keys(one)[key]
+    case = facts(*GRAPHS)
+    replayed = keys(case)[key]
     assert "the baseline's operators give the shapes" in replayed.evidence
     # The same products as in the run without graphs, all but what its attention takes.
     # Without graphs the host, which works more under autocast, is the limit for 16 bits.
     assert finding.at_stake_ns * 0.85 <= replayed.at_stake_ns <= finding.at_stake_ns * 1.25
-    assert replayed.at_stake_ns < 0.95 * one.per_step(one.kernels("gemm"))
+    assert replayed.at_stake_ns < 0.95 * case.per_step(case.kernels("gemm"))
 
 
 @pytest.mark.parametrize("key", ["tf32_off", "half_precision", "max_autotune"])
 def test_a_bound_without_any_shapes(key):
     """A replay beside nothing: all of the products' time, or for max-autotune no number."""
-    one = facts("bert/reduce-overhead")
-    replayed = keys(one)[key]
+    case = facts("bert/reduce-overhead")
+    replayed = keys(case)[key]
     if key == "max_autotune":
         assert replayed.at_stake_ns is None
         assert "unknown" in replayed.evidence
     else:
-        assert replayed.at_stake_ns == pytest.approx(one.per_step(one.kernels("gemm")), rel=0.02)
+        assert replayed.at_stake_ns == pytest.approx(case.per_step(case.kernels("gemm")), rel=0.02)
         assert "At most" in evidence_text(replayed)
 
 
 def test_shapes_of_a_replay_are_those_of_the_matched_operators():
     """ResNet-50 does 8.2 GFLOP an image (4.1 multiply-adds); the capture has 32 images."""
-    one = facts("resnet50/reduce-overhead", "resnet50/eager")
-    assert one.is_replayed
-    flops = sum(op.flops * len(op.times_ns) for op in one.products) / one.n_steps
+    case = facts("resnet50/reduce-overhead", "resnet50/eager")
+    assert case.is_replayed
+    flops = sum(op.flops * len(op.times_ns) for op in case.products) / case.n_steps
     assert flops == pytest.approx(32 * 8.18e9, rel=0.01)
-    time = sum(op.time_ns for op in one.products) / one.n_steps
-    assert time == pytest.approx(sum(k.time_ns for k in one.kernels("gemm", "conv")) / one.n_steps)
+    time = sum(op.time_ns for op in case.products) / case.n_steps
+    assert time == pytest.approx(
+        sum(k.time_ns for k in case.kernels("gemm", "conv")) / case.n_steps
+    )
 
 
 def test_levers_on_the_same_products_are_one_finding():
     """Beside each other three bounds of 4.7, 4.5 and 2.3 ms look like 11.5 of a 5.6 ms step."""
-    shown = [one for one in findings(facts(*BERT)) if one.draws_on == "products"]
-    assert [one.key for one in shown] == ["tf32_off"]
+    shown = [case for case in findings(facts(*BERT)) if case.draws_on == "products"]
+    assert [case.key for case in shown] == ["tf32_off"]
     assert "): Try torch.autocast" in advice_text(shown[0])
     assert "(≤ 2.25 ms): Try mode='max-autotune'" in advice_text(shown[0])
-    one = facts("ddp/default", "ddp/eager")
-    assert sum(finding.at_stake_ns or 0 for finding in findings(one)) < one.step_ns
+    case = facts("ddp/default", "ddp/eager")
+    assert sum(finding.at_stake_ns or 0 for finding in findings(case)) < case.step_ns
 
 
 def test_nothing_is_more_than_the_step():
     """The device busy for 30 % longer in the trace than a step takes: other clocks, not 130 %."""
-    one = replace(facts(*BERT))
-    step_ns = one.summary.busy_ns / one.n_steps / 1.3
-    one.__dict__["step_ns"] = step_ns
-    fired_here = keys(one)
+    case = replace(facts(*BERT))
+    step_ns = case.summary.busy_ns / case.n_steps / 1.3
+    case.__dict__["step_ns"] = step_ns
+    fired_here = keys(case)
     assert {"tf32_off", "half_precision", "max_autotune"} <= set(fired_here)
     for finding in fired_here.values():
         assert (finding.at_stake_ns or 0) <= step_ns
@@ -443,15 +445,15 @@ def test_tf32_is_not_advised_where_the_switch_does_nothing():
 
 
 def test_max_autotune_has_no_template_for_gradients_of_convolutions():
-    one = facts(
+    case = facts(
         str(LARGER / "captures" / "resnet50_train.default+amp+cl"),
         str(LARGER / "captures" / "resnet50_train.eager+amp+cl"),
     )
-    of_products = one.per_step(one.kernels("gemm", "conv"))
-    edited = replace(one)
+    of_products = case.per_step(case.kernels("gemm", "conv"))
+    edited = replace(case)
     edited.__dict__.update(step_ns=of_products / 0.9, pace=1.0)
     assert "max_autotune" not in keys(edited)  # two thirds of them are gradients
-    forward = tuple(op for op in one.products if op.name != "aten::convolution_backward")
+    forward = tuple(op for op in case.products if op.name != "aten::convolution_backward")
     inference = replace(edited)
     inference.__dict__.update(step_ns=of_products / 0.9, pace=1.0, products=forward)
     assert "max_autotune" in keys(inference)
@@ -459,17 +461,17 @@ def test_max_autotune_has_no_template_for_gradients_of_convolutions():
 
 def test_no_loss_without_a_verdict():
     """Half as fast in one round each: a measurement, and "slower" would be a verdict."""
-    one = facts(*BREAKY)
-    time = replace(one.comparison.step_time, significant=None, interval=None)
-    pair = replace(one.comparison, step_time=time, verdict="no_verdict")
-    assert "slower" in keys(one)
-    assert "slower" not in keys(replace(one, comparison=pair))
+    case = facts(*BREAKY)
+    time = replace(case.comparison.step_time, significant=None, interval=None)
+    pair = replace(case.comparison, step_time=time, verdict="no_verdict")
+    assert "slower" in keys(case)
+    assert "slower" not in keys(replace(case, comparison=pair))
 
 
 def test_a_step_of_which_little_is_replayed_waits_for_the_host_too():
     """Two graphs are launched, and the device idles for 709 of 1 085 µs all the same."""
-    one = facts("simplecnn-training/reduce-overhead", "simplecnn-training/eager")
-    finding = keys(one)["launch_bound"]
+    case = facts("simplecnn-training/reduce-overhead", "simplecnn-training/eager")
+    finding = keys(case)["launch_bound"]
     assert "709 µs of 1.09 ms per step" in finding.evidence
     assert "2 of them of a CUDA graph" in finding.evidence
     assert finding.advice.startswith("13 launches per step lie outside of CUDA graphs.")
@@ -482,8 +484,8 @@ SLOWER = Tried("reduce-overhead", "reduce-overhead", 221_306.0, (-18_000.0, -16_
 
 
 def test_no_mode_is_advised_that_was_measured_slower_beside_it():
-    one = replace(facts(*BREAKY), tried=(SLOWER,))
-    finding = keys(one)["launch_bound"]
+    case = replace(facts(*BREAKY), tried=(SLOWER,))
+    finding = keys(case)["launch_bound"]
     assert finding.prediction.basis == "measured_by_sibling"
     assert finding.at_stake_ns == -16_000.0
     assert "reduce-overhead beside this run makes the step 16.0 µs longer" in evidence_text(finding)
@@ -495,7 +497,7 @@ def test_no_mode_is_advised_that_was_measured_slower_beside_it():
     alone = keys(facts(*BREAKY))["launch_bound"].advice  # nothing beside it: first things first
     assert alone.startswith("Remove the graph breaks first")
     assert keys(facts(*TRAINING))["launch_bound"].advice.startswith("Compile with mode='reduce-")
-    faster = replace(one, tried=(replace(SLOWER, step_ns=75_000.0),))
+    faster = replace(case, tried=(replace(SLOWER, step_ns=75_000.0),))
     assert keys(faster)["launch_bound"].advice.startswith("Use mode='reduce-overhead'")
     slower = (replace(SLOWER, mode="max-autotune", step_ns=1e9),)
     assert "max_autotune" not in keys(replace(facts(*BERT), tried=slower))
@@ -509,14 +511,14 @@ def test_an_attribute_of_a_module_cannot_be_marked_dynamic():
 
 
 def test_every_hint_of_a_break_is_told_but_to_report_it():
-    one = facts(*BREAKY)
-    first, *further = one.compilation.breaks
+    case = facts(*BREAKY)
+    first, *further = case.compilation.breaks
     hints = ("Do this.", "Or set that", "It may be possible … Please report an issue to PyTorch …")
     edited = replace(first, event=replace(first.event, hints=hints))
-    report = replace(one.compilation, breaks=(edited, *further))
-    assert keys(replace(one, compilation=report))["graph_breaks"].advice == "Do this. Or set that."
+    report = replace(case.compilation, breaks=(edited, *further))
+    assert keys(replace(case, compilation=report))["graph_breaks"].advice == "Do this. Or set that."
     none = replace(report, breaks=(replace(first, event=replace(first.event, hints=())), *further))
-    assert keys(replace(one, compilation=none))["graph_breaks"].advice == first.cause.change
+    assert keys(replace(case, compilation=none))["graph_breaks"].advice == first.cause.change
     wrapped = keys(facts("ddp/default", "ddp/eager"))["graph_breaks"].advice
     assert wrapped == "Compile the module before wrapping it in DistributedDataParallel."
 
@@ -529,13 +531,13 @@ def test_a_break_that_costs_nothing_is_worth_knowing_and_nothing_to_do():
 
 
 def test_layouts_by_cudnns_general_kernel_count_too():
-    one = facts("resnet50/eager")
-    before = keys(one)["layout_copies"]
+    case = facts("resnet50/eager")
+    before = keys(case)["layout_copies"]
     renamed = tuple(
         replace(kernel, name=re.sub("nchwToNhwc|nhwcToNchw", "tensorTransformGeneric", kernel.name))
-        for kernel in one.summary.kernels
+        for kernel in case.summary.kernels
     )
-    edited = replace(one, summary=replace(one.summary, kernels=renamed))
+    edited = replace(case, summary=replace(case.summary, kernels=renamed))
     # Its launches are not in the trace under that name: a bound, with that reason.
     after = keys(edited)["layout_copies"]
     assert after.is_bound and "launches of these kernels" in after.prediction.reason
@@ -544,21 +546,21 @@ def test_layouts_by_cudnns_general_kernel_count_too():
 
 
 def test_an_unknown_device_has_no_bound():
-    one = facts(*BERT)
-    device = replace(one.summary.device, name="NVIDIA Quadro P620")
-    finding = keys(replace(one, summary=replace(one.summary, device=device)))["half_precision"]
-    assert finding.at_stake_ns > keys(one)["half_precision"].at_stake_ns
+    case = facts(*BERT)
+    device = replace(case.summary.device, name="NVIDIA Quadro P620")
+    finding = keys(replace(case, summary=replace(case.summary, device=device)))["half_precision"]
+    assert finding.at_stake_ns > keys(case)["half_precision"].at_stake_ns
     assert "Quadro P620" in finding.evidence
 
 
 def test_a_call_that_waits_is_a_synchronisation_without_a_value_too():
     """The same capture without its .item(): what is left is cudaStreamSynchronize."""
-    one = facts(*BREAKY)
-    ops = one.trace.ops.filter(~pl.col("name").cast(pl.String).str.contains("item|local_scalar"))
-    edited = replace(one, trace=replace(one.trace, ops=ops))
+    case = facts(*BREAKY)
+    ops = case.trace.ops.filter(~pl.col("name").cast(pl.String).str.contains("item|local_scalar"))
+    edited = replace(case, trace=replace(case.trace, ops=ops))
     finding = keys(edited)["synchronisations"]
     assert "cudaStreamSynchronize" in finding.evidence
-    calls = one.trace.runtime.filter(~pl.col("name").cast(pl.String).str.contains("Synchronize"))
+    calls = case.trace.runtime.filter(~pl.col("name").cast(pl.String).str.contains("Synchronize"))
     silent = replace(edited, trace=replace(edited.trace, runtime=calls))
     assert "synchronisations" not in keys(silent)
 
@@ -573,12 +575,12 @@ def estimate(ns):
 
 def test_an_estimate_goes_before_a_bound_of_similar_size():
     """A bound counts half; what is much larger stays first all the same."""
-    found = (
+    result = (
         Finding("bound", "", "", "", "kernels", prediction=bound(150.0)),
         Finding("estimate", "", "", "", "kernels", prediction=estimate(100.0)),
         Finding("much", "", "", "", "kernels", prediction=bound(250.0)),
         Finding("note", "", "", "", "kernels", prediction=estimate(900.0), weight="note"),
         Finding("without a number", "", "", "", "kernels"),
     )
-    order = [one.key for one in ranked(found)]
+    order = [entry.key for entry in ranked(result)]
     assert order == ["much", "estimate", "bound", "without a number", "note"]

@@ -43,16 +43,16 @@ def test_every_run_has_a_value_and_every_candidate_a_judgement():
         ),
         a_side(a_run(*[5_000] * 20, variant="max-autotune", interleaved=True), 500, 100),
     ]
-    found = by_label(compare(sides[0], sides[1:]))
-    assert found["Step time"].values == (500, 250, 500)
-    assert found["Step time"].judgements == ("better", "same")
-    assert found["Speed"].values == (1.0, 2.0, 1.0)
-    assert found["Kernels per step"].values == (2, 1, 2)
-    assert found["Kernels per step"].judgements == ("better", "same")
-    assert found["Peak memory"].values == (100, 300, None)
-    assert found["Peak memory"].judgements == ("worse", "unjudged")
-    assert found["Kernels per step"].change(1) == 0.5
-    for measure in found.values():
+    rows = by_label(compare(sides[0], sides[1:]))
+    assert rows["Step time"].values == (500, 250, 500)
+    assert rows["Step time"].judgements == ("better", "same")
+    assert rows["Speed"].values == (1.0, 2.0, 1.0)
+    assert rows["Kernels per step"].values == (2, 1, 2)
+    assert rows["Kernels per step"].judgements == ("better", "same")
+    assert rows["Peak memory"].values == (100, 300, None)
+    assert rows["Peak memory"].judgements == ("worse", "unjudged")
+    assert rows["Kernels per step"].change(1) == 0.5
+    for measure in rows.values():
         assert len(measure.values) == 3
         assert len(measure.judgements) == 2
         assert measure.definition.endswith(".")
@@ -60,9 +60,9 @@ def test_every_run_has_a_value_and_every_candidate_a_judgement():
 
 def test_a_time_without_repeats_is_shown_and_not_judged():
     sides = [make_side(a_run(5_000), None), make_side(a_run(500, variant="default"), None)]
-    found = by_label(compare(sides[0], sides[1:]))
-    assert found["Step time"].values == (500, 50)
-    assert found["Step time"].judgements == ("unjudged",)
+    rows = by_label(compare(sides[0], sides[1:]))
+    assert rows["Step time"].values == (500, 50)
+    assert rows["Step time"].judgements == ("unjudged",)
 
 
 def test_one_untimed_run_puts_all_on_the_profiled_clock():
@@ -78,14 +78,14 @@ def test_one_untimed_run_puts_all_on_the_profiled_clock():
 def test_a_failed_run_does_not_push_the_others_off_their_clock():
     sides = [make_side(a_run(5_000), None), make_side(a_run(variant="default"), None)]
     assert common_clock(sides) == "unprofiled"
-    found = by_label(compare(sides[0], sides[1:]))
-    assert found["Step time"].values == (500, None)
-    assert found["Step time"].judgements == ("unjudged",)
+    rows = by_label(compare(sides[0], sides[1:]))
+    assert rows["Step time"].values == (500, None)
+    assert rows["Step time"].judgements == ("unjudged",)
 
 
 def test_what_no_run_knows_has_no_row():
-    found = by_label(compare(make_side(a_run(), None), [make_side(a_run(), None)]))
-    assert found == {}
+    rows = by_label(compare(make_side(a_run(), None), [make_side(a_run(), None)]))
+    assert rows == {}
 
 
 def test_busy_is_of_the_step_on_the_clock_shown():

@@ -28,8 +28,8 @@ def t5():
 
 def test_a_gradient_by_atomics():
     """T5's bias by distance: 524 288 additions into 32 x 8 cells, in the generated code."""
-    found = {finding.key: finding for finding in t5().findings}
-    finding = found["slower_by_atomics"]
+    findings = {finding.key: finding for finding in t5().findings}
+    finding = findings["slower_by_atomics"]
     code = t5().candidate.code
     adding = {
         name
@@ -64,14 +64,14 @@ def test_attention_in_parts_names_the_kernels_of_both_sides():
 
 
 def test_a_group_that_the_ledger_is_not_sure_of_is_no_regression():
-    one = facts(*BERT)
-    groups = tuple(replace(group, confidence="low") for group in one.ledger.groups)
-    assert regressed(replace(one, ledger=replace(one.ledger, groups=groups))) == {}
+    case = facts(*BERT)
+    groups = tuple(replace(group, confidence="low") for group in case.ledger.groups)
+    assert regressed(replace(case, ledger=replace(case.ledger, groups=groups))) == {}
 
 
 def test_layout_kernels_that_the_baseline_does_without():
     """A small network's slower groups, with cuDNN's kernel in the place of their longest one."""
-    one = facts("dynshape/reduce-overhead", "dynshape/eager")
+    case = facts("dynshape/reduce-overhead", "dynshape/eager")
 
     def edited(group):
         longest = max(group.candidate.kernels, key=lambda k: k.time_ns, default=None)
@@ -83,35 +83,35 @@ def test_layout_kernels_that_the_baseline_does_without():
         )
         return replace(group, candidate=replace(group.candidate, kernels=kernels))
 
-    groups = tuple(map(edited, one.ledger.groups))
-    without = regressed(one)
-    found = regressed(replace(one, ledger=replace(one.ledger, groups=groups)))
+    groups = tuple(map(edited, case.ledger.groups))
+    without = regressed(case)
+    findings = regressed(replace(case, ledger=replace(case.ledger, groups=groups)))
     assert set(without) == {"slower_groups"}
-    assert set(found) == {"slower_by_layouts"}
-    assert found["slower_by_layouts"].at_stake_ns == without["slower_groups"].at_stake_ns
+    assert set(findings) == {"slower_by_layouts"}
+    assert findings["slower_by_layouts"].at_stake_ns == without["slower_groups"].at_stake_ns
 
 
 def test_an_operator_that_compiling_cannot_open():
     """The capture's linear layers under the name of the encoder's fused operator."""
-    one = facts(*BERT)
-    assert opaque_operators(one) is None
+    case = facts(*BERT)
+    assert opaque_operators(case) is None
     name = (
         pl.col("name")
         .cast(pl.String)
         .str.replace("^aten::addmm$", "aten::_native_multi_head_attention")
     )
     name = name.str.replace("^aten::mm$", "aten::_native_multi_head_attention")
-    ops = one.trace.ops.with_columns(name.cast(pl.Categorical))
-    finding = opaque_operators(replace(one, trace=replace(one.trace, ops=ops)))
+    ops = case.trace.ops.with_columns(name.cast(pl.Categorical))
+    finding = opaque_operators(replace(case, trace=replace(case.trace, ops=ops)))
     assert "_native_multi_head_attention" in finding.evidence
     assert finding.advice.startswith("torch.backends.mha.set_fastpath_enabled(False)")
-    assert 0 < finding.at_stake_ns <= one.step_ns
+    assert 0 < finding.at_stake_ns <= case.step_ns
 
 
 def test_zeros_for_gradients_that_nobody_uses():
-    one = facts(*TRAINING)
-    assert zero_tangents(one) is None
-    first, *others = one.ledger.groups
+    case = facts(*TRAINING)
+    assert zero_tangents(case) is None
+    first, *others = case.ledger.groups
     fill = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>"
     n, time_ns = 3 * first.n_steps[1], 60_000 * first.n_steps[1]
     fills = replace(
@@ -126,17 +126,17 @@ def test_zeros_for_gradients_that_nobody_uses():
             time_ns=time_ns,
         ),
     )
-    edited = replace(one, ledger=replace(one.ledger, groups=(fills, *others)))
+    edited = replace(case, ledger=replace(case.ledger, groups=(fills, *others)))
     finding = zero_tangents(edited)
     assert finding.at_stake_ns == pytest.approx(60_000)
     assert finding.evidence.startswith("3 fills in the backward")
-    forward = replace(one.ledger, groups=(replace(fills, phase="forward"), *others))
-    assert zero_tangents(replace(one, ledger=forward)) is None
+    forward = replace(case.ledger, groups=(replace(fills, phase="forward"), *others))
+    assert zero_tangents(replace(case, ledger=forward)) is None
 
 
 def test_collectives_that_got_slower_are_another_ranks_doing():
     """A small network's slower groups, as if all their kernels were collectives."""
-    one = facts("dynshape/reduce-overhead", "dynshape/eager")
+    case = facts("dynshape/reduce-overhead", "dynshape/eager")
 
     def exchanged(side):
         kernels = tuple(replace(kernel, category="communication") for kernel in side.kernels)
@@ -144,30 +144,30 @@ def test_collectives_that_got_slower_are_another_ranks_doing():
 
     groups = tuple(
         replace(group, baseline=exchanged(group.baseline), candidate=exchanged(group.candidate))
-        for group in one.ledger.groups
+        for group in case.ledger.groups
     )
-    before = regressed(one)
-    found = regressed(replace(one, ledger=replace(one.ledger, groups=groups)))
-    assert set(found) == {"slower_by_a_rank"}
-    assert found["slower_by_a_rank"].at_stake_ns == before["slower_groups"].at_stake_ns
-    assert "Ranks says which rank comes last" in found["slower_by_a_rank"].advice
+    before = regressed(case)
+    findings = regressed(replace(case, ledger=replace(case.ledger, groups=groups)))
+    assert set(findings) == {"slower_by_a_rank"}
+    assert findings["slower_by_a_rank"].at_stake_ns == before["slower_groups"].at_stake_ns
+    assert "Ranks says which rank comes last" in findings["slower_by_a_rank"].advice
 
 
 def test_kernels_that_were_tuned_inside_the_profiled_steps():
     """Two ranges of half a step each, as torch names them, and one before the first step."""
-    one = facts(*BERT)
-    assert autotuning_in_steps(one) is None
-    window = one.summary.window
+    case = facts(*BERT)
+    assert autotuning_in_steps(case) is None
+    window = case.summary.window
     half = window.dur_ns // window.n_steps // 2
-    some = one.trace.ops.head(3).with_columns(
+    some = case.trace.ops.head(3).with_columns(
         pl.lit("CachingAutotuner.benchmark_all_configs (dynamo_timed)")
-        .cast(one.trace.ops.schema["name"])
+        .cast(case.trace.ops.schema["name"])
         .alias("name"),
         pl.Series("ts_ns", [window.start_ns - half, window.start_ns + 1, window.end_ns - half]),
         pl.lit(half).alias("dur_ns"),
     )
-    ops = pl.concat([one.trace.ops, some.cast(dict(one.trace.ops.schema))])
-    finding = autotuning_in_steps(replace(one, trace=replace(one.trace, ops=ops)))
-    assert finding.at_stake_ns == pytest.approx(one.pace * 2 * half / window.n_steps)
+    ops = pl.concat([case.trace.ops, some.cast(dict(case.trace.ops.schema))])
+    finding = autotuning_in_steps(replace(case, trace=replace(case.trace, ops=ops)))
+    assert finding.at_stake_ns == pytest.approx(case.pace * 2 * half / window.n_steps)
     assert finding.evidence.startswith("2 kernels tried their configurations")
     assert "every shape" in finding.advice

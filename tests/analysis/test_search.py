@@ -26,9 +26,9 @@ def titles(entries, query, most=10):
 
 def test_a_layers_number_is_a_whole_part():
     paths = ["h.31.ln_1", "h.3.ln_12", "h.3.ln_1", "h.3.mlp"]
-    found = titles([a_module(path) for path in paths], "ln_1 h.3")
-    assert found[0] == "h.3.ln_1"
-    assert set(found[1:]) == {"h.31.ln_1", "h.3.ln_12"}  # they hold both words all the same
+    shown = titles([a_module(path) for path in paths], "ln_1 h.3")
+    assert shown[0] == "h.3.ln_1"
+    assert set(shown[1:]) == {"h.31.ln_1", "h.3.ln_12"}  # they hold both words all the same
 
 
 def test_a_layer_is_one_of_modules_and_no_other_number():
@@ -68,17 +68,17 @@ def test_exact_then_prefix_then_parts_then_details():
 
 def test_of_equal_rank_the_kind_that_says_most_then_the_most_time():
     entries = [a_kernel("norm", 9.0), a_module("norm", 1.0), a_module("norm", 2.0)]
-    found = SearchIndex(entries).search("norm", 10)
-    assert [(entry.kind, entry.step_ns) for entry in found] == [
+    hits = SearchIndex(entries).search("norm", 10)
+    assert [(entry.kind, entry.step_ns) for entry in hits] == [
         ("module", 2.0), ("module", 1.0), ("kernel", 9.0),
     ]  # fmt: skip
 
 
 def test_one_kind_does_not_hide_the_others_and_no_word_finds_nothing():
     entries = [*(a_module(f"h.{n}.norm") for n in range(40)), a_kernel("a norm")]
-    found = titles(entries, "norm", 20)
-    assert len(found) == 9
-    assert found[-1] == "a norm" or "a norm" in found
+    shown = titles(entries, "norm", 20)
+    assert len(shown) == 9
+    assert shown[-1] == "a norm" or "a norm" in shown
     assert titles(entries, "  ") == []
     assert titles(entries, "nothing of this") == []
 

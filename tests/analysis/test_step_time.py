@@ -26,12 +26,12 @@ def test_without_rounds_there_is_no_step_time():
 def test_twenty_steady_rounds_give_a_narrow_interval_without_one():
     slow = [1_000 + i % 3 for i in range(20)]
     fast = [500 + i % 2 for i in range(20)]
-    found = compare_unprofiled(measured(*slow), measured(*fast), interleaved=True)
-    assert found.ratio == pytest.approx(2.0, abs=0.01)
-    assert found.interval[0] <= found.ratio <= found.interval[1]
-    assert found.interval[1] - found.interval[0] < 0.09  # two processes on a CPU
-    assert (found.significant, found.paired, found.clock) == (True, True, "unprofiled")
-    assert (found.n_rounds, found.n_steps) == ((20, 20), (200, 200))
+    ratio = compare_unprofiled(measured(*slow), measured(*fast), interleaved=True)
+    assert ratio.ratio == pytest.approx(2.0, abs=0.01)
+    assert ratio.interval[0] <= ratio.ratio <= ratio.interval[1]
+    assert ratio.interval[1] - ratio.interval[0] < 0.09  # two processes on a CPU
+    assert (ratio.significant, ratio.paired, ratio.clock) == (True, True, "unprofiled")
+    assert (ratio.n_rounds, ratio.n_steps) == ((20, 20), (200, 200))
 
 
 def test_a_slowdown_is_significant_too():
@@ -59,12 +59,12 @@ def test_pairing_takes_a_drift_of_the_clock_out():
 
 
 def test_one_round_of_many_steps_is_no_repeat():
-    one = compare_unprofiled(
+    ratio = compare_unprofiled(
         measured(1_000, step_event_ns=(100,) * 100),
         measured(500, step_event_ns=(50,) * 100),
         interleaved=True,
     )
-    assert (one.ratio, one.interval, one.significant) == (2.0, None, None)
+    assert (ratio.ratio, ratio.interval, ratio.significant) == (2.0, None, None)
 
 
 def test_an_interval_needs_a_few_rounds_on_both_sides():
@@ -84,15 +84,15 @@ def test_the_interval_is_the_same_every_time():
 
 
 def test_the_profiled_clock_never_judges():
-    found = compare_profiled(200.4, 100.2, (5, 5))
-    assert (found.baseline_ns, found.candidate_ns, found.clock) == (200, 100, "profiled")
-    assert (found.ratio, found.interval, found.significant) == (2.0, None, None)
+    ratio = compare_profiled(200.4, 100.2, (5, 5))
+    assert (ratio.baseline_ns, ratio.candidate_ns, ratio.clock) == (200, 100, "profiled")
+    assert (ratio.ratio, ratio.interval, ratio.significant) == (2.0, None, None)
     assert compare_profiled(None, 100.0, (0, 5)).ratio is None
 
 
 def test_jitter_is_the_spread_of_single_steps():
-    found = jitter(measured(1, step_event_ns=tuple(range(101))))
-    assert (found.n, found.p25_ns, found.median_ns, found.p75_ns, found.p95_ns) == (
+    spread = jitter(measured(1, step_event_ns=tuple(range(101))))
+    assert (spread.n, spread.p25_ns, spread.median_ns, spread.p75_ns, spread.p95_ns) == (
         101,
         25,
         50,

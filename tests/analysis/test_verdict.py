@@ -30,29 +30,29 @@ def timed(wall_ns, variant="default", n=20, **more):
 
 
 def test_wrong_results_come_before_any_speed():
-    found = verdict(timed(10_000_000, "eager"), timed(1_000_000, numerics=WRONG))
-    assert found.kind == "wrong_numerics"
-    assert found.headline == (
+    answer = verdict(timed(10_000_000, "eager"), timed(1_000_000, numerics=WRONG))
+    assert answer.kind == "wrong_numerics"
+    assert answer.headline == (
         "default gives wrong results, so its speed does not count: RMS error 0.12 where 3e-06 is "
         "allowed, eager is off by 1e-06."
     )
 
 
 def test_faster_has_its_interval():
-    found = verdict(timed(52_200_000, "eager"), timed(26_100_000, numerics=RIGHT))
-    assert found.kind == "faster"
-    assert found.headline == (
+    answer = verdict(timed(52_200_000, "eager"), timed(26_100_000, numerics=RIGHT))
+    assert answer.kind == "faster"
+    assert answer.headline == (
         "default is 2.00 times as fast as eager: a step takes 5.22 ms → 2.61 ms "
         "(95 % interval of the speed-up 1.96 to 2.04, 20 interleaved rounds)."
     )
-    assert "Its results are right (outputs compared)." in found.details
+    assert "Its results are right (outputs compared)." in answer.details
 
 
 def test_slower_says_how_much_longer_a_step_takes():
-    found = verdict(timed(2_000_000, "eager"), timed(3_000_000, first_call_ns=1_000_000_000))
-    assert found.kind == "slower"
-    assert "slower than eager: a step takes 1.50 times as long" in found.headline
-    assert any("never pays" in sentence for sentence in found.details)
+    answer = verdict(timed(2_000_000, "eager"), timed(3_000_000, first_call_ns=1_000_000_000))
+    assert answer.kind == "slower"
+    assert "slower than eager: a step takes 1.50 times as long" in answer.headline
+    assert any("never pays" in sentence for sentence in answer.details)
 
 
 def test_the_interval_of_a_slowdown_is_of_how_much_longer_a_step_takes():
@@ -93,22 +93,22 @@ def test_a_narrow_interval_has_its_number_stand_out():
 
 
 def test_a_ratio_that_rounds_to_one_is_never_a_gain():
-    found = verdict(timed(10_000_000, "eager"), timed(9_990_000, first_call_ns=1_000_000_000))
-    assert found.kind == "no_difference"
-    assert any(sentence.endswith("; it never pays for itself.") for sentence in found.details)
-    assert "holds 1" in found.headline
+    answer = verdict(timed(10_000_000, "eager"), timed(9_990_000, first_call_ns=1_000_000_000))
+    assert answer.kind == "no_difference"
+    assert any(sentence.endswith("; it never pays for itself.") for sentence in answer.details)
+    assert "holds 1" in answer.headline
 
 
 def test_a_narrow_interval_that_holds_one_is_no_difference():
     walls = [1_000_000 + 2_000 * (i * 7 % 20) for i in range(20)]
     other = [1_000_000 + 2_000 * (i * 3 % 20) for i in range(20)]
-    found = verdict(
+    answer = verdict(
         make_side(a_run(*walls, interleaved=True), None),
         make_side(a_run(*other, variant="default", interleaved=True), None),
     )
-    assert found.kind == "no_difference"
-    assert "makes no difference" in found.headline
-    assert "holds 1" in found.headline
+    assert answer.kind == "no_difference"
+    assert "makes no difference" in answer.headline
+    assert "holds 1" in answer.headline
 
 
 def test_a_wide_interval_that_holds_one_says_nothing_about_the_difference():
@@ -119,12 +119,12 @@ def test_a_wide_interval_that_holds_one_says_nothing_about_the_difference():
         make_side(a_run(*walls, variant="eager"), None),
         [make_side(a_run(*other, variant="default", first_call_ns=10**9), None)],
     )
-    found = worded(comparison.candidates[0])
-    assert found.kind == "cannot_be_told"
-    assert found.headline.startswith("Whether default is faster or slower than eager cannot be ")
-    low, high = map(float, re.search(r"interval ([\d.]+) to ([\d.]+)", found.headline).groups())
+    answer = worded(comparison.candidates[0])
+    assert answer.kind == "cannot_be_told"
+    assert answer.headline.startswith("Whether default is faster or slower than eager cannot be ")
+    low, high = map(float, re.search(r"interval ([\d.]+) to ([\d.]+)", answer.headline).groups())
     assert low <= 0.33 and high >= 3
-    (cost,) = (one for one in found.details if "first call" in one)
+    (cost,) = (detail for detail in answer.details if "first call" in detail)
     assert cost.endswith("; whether it pays for itself cannot be told.")
     rows = {row.label: row for row in measures(comparison)}
     assert rows["Break-even steps"].word(1) == "cannot be told"
@@ -146,9 +146,9 @@ def test_the_width_is_judged_on_either_side(interval, wide):
 
 
 def test_one_round_is_a_measurement():
-    found = verdict(timed(10_000_000, "eager", n=1), timed(5_000_000, n=1))
-    assert found.kind == "no_verdict"
-    assert found.headline == (
+    answer = verdict(timed(10_000_000, "eager", n=1), timed(5_000_000, n=1))
+    assert answer.kind == "no_verdict"
+    assert answer.headline == (
         "A step takes 1.00 ms with eager and 500 µs with default, measured over 10 steps in one "
         "round each: too few repeats for a verdict."
     )
@@ -159,8 +159,8 @@ def test_two_traces_of_the_cpu_have_no_device():
         trace = a_trace(annotations=[step(0, 0, 9_000_000)], ops=[op(1, dur, "aten::mm")])
         return make_side(a_run(record={"spec": {}}), summarise(trace), label=f"{dur}.json")
 
-    found = verdict(upload(5_200_000), upload(2_600_000))
-    assert found.headline.startswith("CPU time per step 5.20 ms → 2.60 ms")
+    answer = verdict(upload(5_200_000), upload(2_600_000))
+    assert answer.headline.startswith("CPU time per step 5.20 ms → 2.60 ms")
 
 
 def test_two_uploaded_traces_are_a_measurement():
@@ -172,9 +172,9 @@ def test_two_uploaded_traces_are_a_measurement():
         )
         return make_side(a_run(record={"spec": {}}), summarise(trace), label=f"{dur}.json")
 
-    found = verdict(upload(5_200_000, 6_000_000), upload(2_600_000, 12_000_000))
-    assert found.kind == "no_verdict"
-    assert found.headline == (
+    answer = verdict(upload(5_200_000, 6_000_000), upload(2_600_000, 12_000_000))
+    assert answer.kind == "no_verdict"
+    assert answer.headline == (
         "Device time per step 5.20 ms → 2.60 ms, the step itself 6.00 ms → 12.0 ms, from "
         "5200000.json to 2600000.json, "
         "profiled over 1 step without repeats: a measurement, not a verdict."
@@ -185,8 +185,8 @@ def test_a_failed_candidate_says_why():
     failed = make_side(
         a_run(variant="max-autotune", record={"status": "failed", "error": "out of memory"}), None
     )
-    found = verdict(timed(1_000_000, "eager"), failed)
-    assert found.headline == "max-autotune cannot be judged, its run is failed: out of memory"
+    answer = verdict(timed(1_000_000, "eager"), failed)
+    assert answer.headline == "max-autotune cannot be judged, its run is failed: out of memory"
 
 
 def test_details_name_cost_memory_and_unfair_conditions():
@@ -224,19 +224,19 @@ def test_details_name_cost_memory_and_unfair_conditions():
 def test_the_ends_of_an_interval_never_look_alike():
     rounds = [5_000_000 + 300 * turn for turn in range(20)]
     eager = make_side(a_run(*rounds, variant="eager", interleaved=True), None)
-    found = verdict(eager, timed(2_500_000))
+    answer = verdict(eager, timed(2_500_000))
     low, high = re.search(
-        r"interval of the speed-up ([\d.]+) to ([\d.]+),", found.headline
+        r"interval of the speed-up ([\d.]+) to ([\d.]+),", answer.headline
     ).groups()
     assert float(low) < float(high)
 
 
 def test_a_peak_that_stays_is_said_once():
-    found = verdict(
+    answer = verdict(
         timed(2_000_000, "eager", peak_reserved_bytes=35_700_000),
         timed(1_000_000, peak_reserved_bytes=35_700_000),
     )
-    assert "Peak memory (reserved) stays at 35.7 MB." in found.details
+    assert "Peak memory (reserved) stays at 35.7 MB." in answer.details
 
 
 def test_a_trace_without_gpu_events_is_not_compared_with_one_that_has_them():
@@ -247,9 +247,9 @@ def test_a_trace_without_gpu_events_is_not_compared_with_one_that_has_them():
     comparison = compare(
         make_side(a_run(), host, label="eager"), [make_side(a_run(), gpu, label="default")]
     )
-    found = worded(comparison.candidates[0])
-    assert found.kind == "no_verdict"
-    assert found.headline == (
+    answer = worded(comparison.candidates[0])
+    assert answer.kind == "no_verdict"
+    assert answer.headline == (
         "default and eager cannot be compared: the trace of eager holds no GPU events."
     )
     by_label = {measure.label: measure.values for measure in measures(comparison)}
@@ -262,14 +262,14 @@ def test_different_workloads_get_measurements_and_no_judgement():
     bert = timed(66_500_000, "eager", record={"workload": "bert"})
     resnet = timed(27_000_000, record={"workload": "resnet50"})
     comparison = compare(bert, [resnet])
-    (found,) = comparison.candidates
-    sentence = worded(found)
-    assert (found.workloads_differ, sentence.kind) == (True, "no_verdict")
+    (candidate,) = comparison.candidates
+    sentence = worded(candidate)
+    assert (candidate.workloads_differ, sentence.kind) == (True, "no_verdict")
     assert sentence.headline == (
         "eager and default are different workloads: one is bert, the other resnet50, so neither is "
         "faster or slower than the other (a step takes 6.65 ms and 2.70 ms)."
     )
-    assert found.compile.break_even_steps is None
+    assert candidate.compile.break_even_steps is None
     judged = {j for measure in measures(comparison) for j in measure.judgements}
     assert judged == {"unjudged"}
 
@@ -289,20 +289,26 @@ def test_an_empty_trace_says_why_there_is_no_number():
     )
     empty = make_side(a_run(variant="b"), summarise(a_trace()), label="b")
     comparison = compare(full, [empty])
-    (found,) = comparison.candidates
-    assert (found.busy_ns[1], found.n_kernels[1], found.empty_traces) == (None, None, ("b",))
-    assert worded(found).headline == (
+    (candidate,) = comparison.candidates
+    assert (candidate.busy_ns[1], candidate.n_kernels[1], candidate.empty_traces) == (
+        None,
+        None,
+        ("b",),
+    )
+    assert worded(candidate).headline == (
         "b and a cannot be compared: the trace of b holds neither steps nor work of a device."
     )
     assert any("no number to show" in note for note in pair_notes(comparison, 0))
 
 
 def test_a_claim_is_a_heading_and_its_evidence_a_sentence_below_it():
-    found = verdict(timed(52_200_000, "a: b (1)"), timed(26_100_000, "c: d (2)"))
-    assert found.claim is Claim.FASTER
-    assert found.heading == "c: d (2) is 2.00 times as fast as a: b (1)."
-    assert found.grounds.startswith("A step takes 5.22 ms → 2.61 ms (95 % interval of the speed-up")
-    assert found.headline.startswith(f"{found.heading[:-1]}: a step takes 5.22 ms")
+    answer = verdict(timed(52_200_000, "a: b (1)"), timed(26_100_000, "c: d (2)"))
+    assert answer.claim is Claim.FASTER
+    assert answer.heading == "c: d (2) is 2.00 times as fast as a: b (1)."
+    assert answer.grounds.startswith(
+        "A step takes 5.22 ms → 2.61 ms (95 % interval of the speed-up"
+    )
+    assert answer.headline.startswith(f"{answer.heading[:-1]}: a step takes 5.22 ms")
 
 
 def compiled(wall_ns, variant, first_call_s, **more):

@@ -27,13 +27,13 @@ def weekly(*runs, baselines=(MAIN,)):
 
 
 def test_the_newest_run_of_the_same_thing_is_the_candidate():
-    (one,) = weekly(later("a", 18), later("b", 20), later("c", 19))
-    assert one.title == "Week 47 · resnet50"
-    assert (one.baseline.run_id, one.candidate.run_id) == ("base", "b")
+    (week,) = weekly(later("a", 18), later("b", 20), later("c", 19))
+    assert week.title == "Week 47 · resnet50"
+    assert (week.baseline.run_id, week.candidate.run_id) == ("base", "b")
 
 
 def test_what_is_not_alike_or_not_newer_is_no_candidate():
-    (one,) = weekly(
+    (week,) = weekly(
         later("older", 1, created_at="2026-10-01T00:00:00Z"),
         later("other gpu", 20, gpu="NVIDIA L4"),
         later("other batch", 20, spec={"batch_size": 8}),
@@ -41,14 +41,17 @@ def test_what_is_not_alike_or_not_newer_is_no_candidate():
         later("failed", 20, status="failed"),
         later("without files", 20, files_deleted_at="2026-11-21T00:00:00Z"),
     )
-    assert one.candidate is None
+    assert week.candidate is None
 
 
 def test_two_baselines_of_one_workload_are_told_apart():
     other = later("release", 10)
-    found = weekly(other, later("new", 20), baselines=(MAIN, Baseline("2.4", "release", "", "")))
-    assert [one.title for one in found] == ["Week 47 · resnet50 (2.4)", "Week 47 · resnet50 (main)"]
-    assert {one.candidate.run_id for one in found} == {"new"}
+    weeks = weekly(other, later("new", 20), baselines=(MAIN, Baseline("2.4", "release", "", "")))
+    assert [week.title for week in weeks] == [
+        "Week 47 · resnet50 (2.4)",
+        "Week 47 · resnet50 (main)",
+    ]
+    assert {week.candidate.run_id for week in weeks} == {"new"}
 
 
 def test_a_baseline_whose_run_is_gone_is_left_out():

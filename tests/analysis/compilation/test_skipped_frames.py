@@ -40,8 +40,8 @@ def eager_trace():
 
 def test_a_run_that_compiles_the_whole_step_tells_it_exactly():
     whole = Other("without the loop", 600, compiled=True, whole=True)
-    found = lost_gain(half_compiled(), timed(1000), [whole])
-    assert (found.ns, found.source) == (400, "compared")
+    gain = lost_gain(half_compiled(), timed(1000), [whole])
+    assert (gain.ns, gain.source) == (400, "compared")
 
 
 def test_a_faster_skipping_run_lost_nothing():
@@ -52,9 +52,9 @@ def test_a_faster_skipping_run_lost_nothing():
 def test_the_gain_of_the_compiled_half_is_what_the_other_half_lost_at_most():
     # Eager 1500: 500 outside and 1000 for what is compiled to 500 now, so half of it is gained.
     eager = Other("eager", 1500, compiled=False, whole=False)
-    found = lost_gain(half_compiled(), timed(1000), [eager])
-    assert (found.ns, found.source) == (pytest.approx(250), "estimated")
-    assert found.sentence.startswith("An upper bound: 50")
+    gain = lost_gain(half_compiled(), timed(1000), [eager])
+    assert (gain.ns, gain.source) == (pytest.approx(250), "estimated")
+    assert gain.sentence.startswith("An upper bound: 50")
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_the_gain_of_the_compiled_half_is_what_the_other_half_lost_at_most():
     ],
 )  # fmt: skip
 def test_what_cannot_be_known_says_why(trace, measurement, others, why):
-    found = lost_gain(trace, measurement, others)
-    assert (found.ns, found.source) == (None, None)
-    assert why in found.sentence
+    gain = lost_gain(trace, measurement, others)
+    assert (gain.ns, gain.source) == (None, None)
+    assert why in gain.sentence
 
 
 def test_a_run_is_whole_when_its_log_shows_compilations_and_no_skip():
@@ -113,12 +113,12 @@ def test_skipped_frames_are_priced_by_the_other_runs_of_the_comparison():
         )
     ]
     alone = made_up_comparison(*runs[:2]).pairs[0]
-    found = {finding.key: finding for finding in alone.findings}["frame_skipped"]
-    assert (found.at_stake_ns, found.is_bound) == (pytest.approx(250), True)
+    skipped = {finding.key: finding for finding in alone.findings}["frame_skipped"]
+    assert (skipped.at_stake_ns, skipped.is_bound) == (pytest.approx(250), True)
     every = made_up_comparison(*runs)
-    found = {finding.key: finding for finding in every.pairs[0].findings}["frame_skipped"]
-    assert (found.at_stake_ns, found.is_bound) == (300, False)
-    assert "whole compiles the whole step" in found.evidence
+    skipped = {finding.key: finding for finding in every.pairs[0].findings}["frame_skipped"]
+    assert (skipped.at_stake_ns, skipped.is_bound) == (300, False)
+    assert "whole compiles the whole step" in skipped.evidence
     contents = gather(every)
     assert contents.compilations[1].lost.ns == 300
     assert "Frames skipped: lost 300 ns per step." in html_report(contents)

@@ -12,9 +12,9 @@ def work_of(*steps):
     """Kernels per step, as (name, grid, dur_ns)."""
     rows = [
         {"cat": "kernel", "name": name, "grid": grid, "block": "[1,1,1]", "dur_ns": dur,
-         "ts_ns": 1000 * number + place, "launch_ts_ns": 1000 * number + place, "step": number}
+         "ts_ns": 1000 * number + at, "launch_ts_ns": 1000 * number + at, "step": number}
         for number, step in enumerate(steps)
-        for place, (name, grid, dur) in enumerate(step)
+        for at, (name, grid, dur) in enumerate(step)
     ]  # fmt: skip
     copy = {**rows[0], "cat": "gpu_memcpy", "name": "Memcpy DtoD"} if rows else None
     frame = [copy, *rows] if copy else []
@@ -44,59 +44,59 @@ def counters_of(*rows):
 
 def test_rows_face_kernels_in_order():
     work = work_of([("a", "[1]", 5), ("b", "[1]", 7), ("a", "[2]", 8)])
-    found = join(counters_of(("a", "[1]", 1), ("b", "[1]", 2), ("a", "[2]", 3)), work)
-    assert found.row_of_event.tolist() == [-1, 0, 1, 2]  # the copy has none
-    assert found.matched_time_share == 1
-    assert found.first_step_events == (1, 2, 3)
+    joined = join(counters_of(("a", "[1]", 1), ("b", "[1]", 2), ("a", "[2]", 3)), work)
+    assert joined.row_of_event.tolist() == [-1, 0, 1, 2]  # the copy has none
+    assert joined.matched_time_share == 1
+    assert joined.first_step_events == (1, 2, 3)
 
 
 def test_a_kernel_that_ncu_did_not_see_costs_only_itself():
     """Grids tell which of equal names is missing."""
     work = work_of([("a", "[1]", 10), ("a", "[2]", 20), ("a", "[3]", 70)])
-    found = join(counters_of(("a", "[2]", 2), ("a", "[3]", 3)), work)
-    assert found.row_of_event.tolist() == [-1, -1, 0, 1]
-    assert found.matched_time_share == pytest.approx(0.9)
+    joined = join(counters_of(("a", "[2]", 2), ("a", "[3]", 3)), work)
+    assert joined.row_of_event.tolist() == [-1, -1, 0, 1]
+    assert joined.matched_time_share == pytest.approx(0.9)
 
 
 def test_another_grid_is_the_same_kernel_where_nothing_else_is():
-    found = join(counters_of(("a", "[9]", 2)), work_of([("a", "[1]", 1)]))
-    assert found.matched_time_share == 1
+    joined = join(counters_of(("a", "[9]", 2)), work_of([("a", "[1]", 1)]))
+    assert joined.matched_time_share == 1
 
 
 def test_every_equal_step_has_the_rows():
     step = [("a", "[1]", 5), ("b", "[1]", 7)]
-    found = join(counters_of(("a", "[1]", 1), ("b", "[1]", 2)), work_of(step, step, step))
-    assert found.steps == (0, 1, 2)
-    assert found.row_of_event.tolist() == [-1, 0, 1, 0, 1, 0, 1]
+    joined = join(counters_of(("a", "[1]", 1), ("b", "[1]", 2)), work_of(step, step, step))
+    assert joined.steps == (0, 1, 2)
+    assert joined.row_of_event.tolist() == [-1, 0, 1, 0, 1, 0, 1]
 
 
 def test_the_step_of_the_counters_is_found_among_others():
     work = work_of([("x", "[1]", 5)], [("a", "[1]", 5), ("b", "[1]", 7)], [("y", "[1]", 5)])
-    found = join(counters_of(("a", "[1]", 1), ("b", "[1]", 2)), work)
-    assert found.steps == (1,)
-    assert found.row_of_event.tolist() == [-1, -1, 0, 1, -1]
+    joined = join(counters_of(("a", "[1]", 1), ("b", "[1]", 2)), work)
+    assert joined.steps == (1,)
+    assert joined.row_of_event.tolist() == [-1, -1, 0, 1, -1]
 
 
 def test_several_counted_steps_give_one():
     step = [("a", "[1]", 5), ("b", "[1]", 7)]
     rows = [("a", "[1]", 1), ("b", "[1]", 2)] * 3
-    found = join(counters_of(*rows), work_of(step))
-    assert found.n_counted_steps == 3
-    assert found.row_of_event.tolist() == [-1, 0, 1]
+    joined = join(counters_of(*rows), work_of(step))
+    assert joined.n_counted_steps == 3
+    assert joined.row_of_event.tolist() == [-1, 0, 1]
 
 
 def test_steps_are_counted_by_what_ncu_saw_of_one():
     step = [(name, "[1]", 1) for name in "abcdefgh"]
     rows = [(name, "[1]", 1) for name in "bcdefgh"] * 20  # a was never seen
-    found = join(counters_of(*rows), work_of(step))
-    assert found.n_counted_steps == 20
-    assert found.row_of_event.tolist()[1:] == [-1, 0, 1, 2, 3, 4, 5, 6]
+    joined = join(counters_of(*rows), work_of(step))
+    assert joined.n_counted_steps == 20
+    assert joined.row_of_event.tolist()[1:] == [-1, 0, 1, 2, 3, 4, 5, 6]
 
 
 def test_counters_of_another_program_match_nothing():
-    found = join(counters_of(("z", "[1]", 1)), work_of([("a", "[1]", 5)]))
-    assert found.matched_time_share == 0
-    assert found.first_step_events == ()
+    joined = join(counters_of(("z", "[1]", 1)), work_of([("a", "[1]", 5)]))
+    assert joined.matched_time_share == 0
+    assert joined.first_step_events == ()
 
 
 def test_a_trace_without_kernels_has_nothing_to_join():

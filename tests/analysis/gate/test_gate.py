@@ -40,12 +40,12 @@ ON_GPU = {"environment": {"gpu": "NVIDIA H200"}}
 def judged(baseline, candidate, *limits, logs=(None, None), repeats=()):
     sides = [make_side(run, None) for run in (baseline, candidate)]
     comparison = compare(sides[0], [sides[1]]).candidates[0]
-    found = tuple(
+    judgements = tuple(
         evidence(run.record, headline_metrics(run.record, None, log), None, None, log)
         for run, log in zip((baseline, candidate), logs, strict=True)
     )
     parsed = [parse_limit(BY_KEY[key], text) for key, text in limits]
-    return gate(comparison, tuple(sides), found, parsed, repeats=repeats)
+    return gate(comparison, tuple(sides), judgements, parsed, repeats=repeats)
 
 
 def outcome(walls, other, limit="+3%", **more):
@@ -90,9 +90,11 @@ def test_noise_that_would_hide_twice_the_limit_cannot_be_judged():
 
 def test_too_few_rounds_cannot_be_judged():
     few = STEADY[:4]
-    found = judged(a_run(*few, **QUIET), a_run(*few, variant="b", **QUIET), ("step_time", "+3%"))
-    assert found.outcome == "cannot judge"
-    assert "4 rounds" in found.checks[0].sentence
+    judgements = judged(
+        a_run(*few, **QUIET), a_run(*few, variant="b", **QUIET), ("step_time", "+3%")
+    )
+    assert judgements.outcome == "cannot judge"
+    assert "4 rounds" in judgements.checks[0].sentence
 
 
 def test_a_compilation_inside_the_rounds_cannot_be_judged():
@@ -106,9 +108,9 @@ def test_a_drift_of_the_size_of_the_change_cannot_be_judged_when_not_in_turns():
 
 
 def test_drift_counts_only_where_the_runs_were_not_timed_in_turns():
-    one = a_run(*([1_000_000] * 10 + [1_050_000] * 10), **QUIET).record.measurement
-    assert noisy_ratio(one, one, interleaved=True, on_gpu=True).noise.drift is None
-    apart = noisy_ratio(one, one, interleaved=False, on_gpu=True).noise
+    measurement = a_run(*([1_000_000] * 10 + [1_050_000] * 10), **QUIET).record.measurement
+    assert noisy_ratio(measurement, measurement, interleaved=True, on_gpu=True).noise.drift is None
+    apart = noisy_ratio(measurement, measurement, interleaved=False, on_gpu=True).noise
     assert apart.drift == pytest.approx(1.05 ** (2 * 2**0.5) - 1)  # of both, to the other's middle
     assert apart.floor >= apart.drift
 
@@ -140,9 +142,9 @@ def test_another_gpu_cannot_be_judged():
     def on(gpu, **more):
         return a_run(*STEADY, record={"environment": {"gpu": gpu}}, **more, **QUIET)
 
-    found = judged(on("NVIDIA H200"), on("NVIDIA A100", variant="b"), ("step_time", "+3%"))
-    assert found.outcome == "cannot judge"
-    assert "NVIDIA A100" in found.checks[0].sentence
+    judgements = judged(on("NVIDIA H200"), on("NVIDIA A100", variant="b"), ("step_time", "+3%"))
+    assert judgements.outcome == "cannot judge"
+    assert "NVIDIA A100" in judgements.checks[0].sentence
 
 
 def test_another_workload_cannot_be_judged():
@@ -159,17 +161,17 @@ def test_the_same_function_in_two_checkouts_is_the_same_workload():
         return a_run(*STEADY, record={"workload": workload}, **more, **QUIET)
 
     limit = ("step_time", "+3%")
-    found = judged(of("/a/before/model.py:build"), of("/a/after/model.py:build"), limit)
-    assert found.outcome == "pass"
-    found = judged(of("/a/before/model.py:build"), of("/a/after/model.py:other"), limit)
-    assert found.outcome == "cannot judge"
+    judgements = judged(of("/a/before/model.py:build"), of("/a/after/model.py:build"), limit)
+    assert judgements.outcome == "pass"
+    judgements = judged(of("/a/before/model.py:build"), of("/a/after/model.py:other"), limit)
+    assert judgements.outcome == "cannot judge"
 
 
 def test_a_failed_run_cannot_be_judged():
     failed = a_run(*STEADY, record={"status": "failed", "error": "out of memory"}, **QUIET)
-    found = judged(a_run(*STEADY, **QUIET), failed, ("step_time", "+3%"))
-    assert found.outcome == "cannot judge"
-    assert "out of memory" in found.checks[0].sentence
+    judgements = judged(a_run(*STEADY, **QUIET), failed, ("step_time", "+3%"))
+    assert judgements.outcome == "cannot judge"
+    assert "out of memory" in judgements.checks[0].sentence
 
 
 def test_wrong_results_are_a_regression_however_fast():
@@ -178,9 +180,11 @@ def test_wrong_results_are_a_regression_however_fast():
 
 
 def test_missing_data_cannot_be_judged_and_says_which():
-    found = judged(a_run(*STEADY, **QUIET), a_run(*STEADY, variant="b", **QUIET), ("energy", "2J"))
-    assert found.outcome == "cannot judge"
-    assert "energy was not measured" in found.checks[0].sentence
+    judgements = judged(
+        a_run(*STEADY, **QUIET), a_run(*STEADY, variant="b", **QUIET), ("energy", "2J")
+    )
+    assert judgements.outcome == "cannot judge"
+    assert "energy was not measured" in judgements.checks[0].sentence
 
 
 def test_a_regression_outweighs_what_cannot_be_judged():
@@ -188,9 +192,9 @@ def test_a_regression_outweighs_what_cannot_be_judged():
         a_run(*STEADY, peak_reserved_bytes=100, **QUIET),
         a_run(*STEADY, variant="b", peak_reserved_bytes=200, **QUIET),
     )
-    found = judged(*runs, ("energy", "2J"), ("peak_memory", "+3%"))
-    assert [check.outcome for check in found.checks] == ["cannot judge", "regression"]
-    assert found.outcome == "regression"
+    judgements = judged(*runs, ("energy", "2J"), ("peak_memory", "+3%"))
+    assert [check.outcome for check in judgements.checks] == ["cannot judge", "regression"]
+    assert judgements.outcome == "regression"
 
 
 def test_recompiles_are_those_of_the_timed_rounds():
@@ -201,14 +205,14 @@ def test_recompiles_are_those_of_the_timed_rounds():
 
 
 def test_breaks_of_logs_that_show_different_things_cannot_pass():
-    one = GraphBreak(file="a.py", line=1, function="f", reason="print")
+    graph_break = GraphBreak(file="a.py", line=1, function="f", reason="print")
     bound = LowerBound(about="graph_breaks", sentence="This log shows no breaks.")
-    full, blind = CompileLog(graph_breaks=(one,)), CompileLog(lower_bound=(bound,))
+    full, blind = CompileLog(graph_breaks=(graph_break,)), CompileLog(lower_bound=(bound,))
     runs = a_run(*STEADY, variant="a", **QUIET), a_run(*STEADY, variant="b", **QUIET)
     assert judged(*runs, ("graph_breaks", "+0"), logs=(full, full)).outcome == "pass"
-    found = judged(*runs, ("graph_breaks", "+0"), logs=(full, blind))
-    assert found.outcome == "cannot judge"
-    assert "This log shows no breaks." in found.checks[0].sentence
+    judgements = judged(*runs, ("graph_breaks", "+0"), logs=(full, blind))
+    assert judgements.outcome == "cannot judge"
+    assert "This log shows no breaks." in judgements.checks[0].sentence
     assert judged(*runs, ("graph_breaks", "+0"), logs=(blind, full)).outcome == "regression"
 
 
@@ -254,7 +258,7 @@ def drawn(measurement, random, factor=1.0):
     rounds = measurement.rounds
     picked = [rounds[i] for i in random.integers(0, len(rounds), len(rounds))]
     return a_run(
-        *(round(one.wall_ns / one.n_steps * 10 * factor) for one in picked),
+        *(round(timed_round.wall_ns / timed_round.n_steps * 10 * factor) for timed_round in picked),
         variant="b",
         record=ON_GPU,
         **QUIET,
@@ -302,8 +306,8 @@ def hostile():
 def test_junit_is_xml_whatever_the_names():
     from xml.etree import ElementTree as ET
 
-    found, evil = hostile()
-    suite = ET.fromstring(junit_xml(found, evil)).find("testsuite")
+    answer, evil = hostile()
+    suite = ET.fromstring(junit_xml(answer, evil)).find("testsuite")
     assert suite.get("tests") == "1" and suite.get("errors") == "1"
     assert suite.find("testcase/error") is not None
 
@@ -315,8 +319,8 @@ def test_annotations_are_one_line_each():
 
 
 def test_the_summary_is_a_table_whatever_the_names():
-    found, evil = hostile()
-    text = summary_markdown(found, evil)
+    answer, evil = hostile()
+    text = summary_markdown(answer, evil)
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert {row.count("|") for row in rows} == {7}
     assert "@all" not in text and "<x" not in text

@@ -42,18 +42,18 @@ def test_totals_are_those_of_an_independent_computation(path):
     assert {(c.device_type, c.device_id) for c in curves} == wanted
     n_steps = max(1, host_steps(trace).height)
     for curve in curves:
-        one = expected[curve.device_type, curve.device_id]
+        churned = expected[curve.device_type, curve.device_id]
         made = allocations(trace, curve.device_type, curve.device_id)
         live = live_at_peak(trace, curve, made)
-        assert curve.peak_allocated_bytes == one["peak_allocated"]
-        assert (curve.peak_reserved_bytes or 0) == one["peak_reserved"]
-        assert (made.height, made["bytes"].sum()) == (one["n"], one["bytes"])
-        assert live.before_bytes == one["before"]
-        assert sum(row.bytes for row in live.rows) == one["live"]
-        found = churn(made, n_steps)
+        assert curve.peak_allocated_bytes == churned["peak_allocated"]
+        assert (curve.peak_reserved_bytes or 0) == churned["peak_reserved"]
+        assert (made.height, made["bytes"].sum()) == (churned["n"], churned["bytes"])
+        assert live.before_bytes == churned["before"]
+        assert sum(row.bytes for row in live.rows) == churned["live"]
+        rows = churn(made, n_steps)
         inside = made.filter(made["step"].is_not_null())
-        assert sum(row.n for row in found.rows) * n_steps == pytest.approx(inside.height)
-        assert sum(row.bytes for row in found.rows) == pytest.approx(found.bytes)
+        assert sum(row.n for row in rows.rows) * n_steps == pytest.approx(inside.height)
+        assert sum(row.bytes for row in rows.rows) == pytest.approx(rows.bytes)
 
 
 @pytest.mark.parametrize("workload", ["bert", "resnet50", "simplecnn-training", "customcnn"])
@@ -101,33 +101,34 @@ def test_trace_and_snapshot_agree_on_what_fusion_removed(home):
 
 
 def test_a_replay_says_that_it_makes_no_events_and_names_its_pool(home):
-    found = report("bert", "reduce-overhead")
-    assert found.curve is None
-    assert found.churn is None
-    assert any("a replay allocates nothing" in note for note in found.notes)
-    assert [pool.name for pool in found.segments.pools] == ["default", "private 0.1"]
-    assert found.segments.private_bytes == 140_509_184
-    assert found.peaks.reserved_bytes == found.segments.reserved_bytes == 637_534_208
-    assert found.before_bytes is None
+    memory = report("bert", "reduce-overhead")
+    assert memory.curve is None
+    assert memory.churn is None
+    assert any("a replay allocates nothing" in note for note in memory.notes)
+    assert [pool.name for pool in memory.segments.pools] == ["default", "private 0.1"]
+    assert memory.segments.private_bytes == 140_509_184
+    assert memory.peaks.reserved_bytes == memory.segments.reserved_bytes == 637_534_208
+    assert memory.before_bytes is None
 
 
 def test_the_snapshot_agrees_with_the_events_but_for_rounding(home):
-    found = report("bert", "eager")
-    made = found.live.peak_bytes - found.live.before_bytes
-    assert found.history.live.peak_bytes - found.history.live.before_bytes == made == 34_603_008
+    memory = report("bert", "eager")
+    made = memory.live.peak_bytes - memory.live.before_bytes
+    assert memory.history.live.peak_bytes - memory.history.live.before_bytes == made == 34_603_008
     assert (
-        found.segments.rounding_bytes == found.live.before_bytes - found.history.live.before_bytes
+        memory.segments.rounding_bytes
+        == memory.live.before_bytes - memory.history.live.before_bytes
     )
 
 
 def test_on_the_cpu_there_is_no_reserved_peak():
-    found = memory_report(open_trace(FIXTURES / "smallcnn_cpu.eager" / "trace.json.gz"))
-    assert found.peaks.reserved_bytes is None
-    assert found.peaks.allocated_bytes == found.curve.peak_allocated_bytes
-    assert any("Measured on the CPU" in note for note in found.notes)
+    memory = memory_report(open_trace(FIXTURES / "smallcnn_cpu.eager" / "trace.json.gz"))
+    assert memory.peaks.reserved_bytes is None
+    assert memory.peaks.allocated_bytes == memory.curve.peak_allocated_bytes
+    assert any("Measured on the CPU" in note for note in memory.notes)
 
 
 def test_without_files_everything_is_not_available():
-    found = memory_report(None)
-    assert found.is_empty
-    assert (found.peaks.reserved_bytes, found.live, found.segments) == (None, None, None)
+    memory = memory_report(None)
+    assert memory.is_empty
+    assert (memory.peaks.reserved_bytes, memory.live, memory.segments) == (None, None, None)

@@ -23,19 +23,19 @@ def judged(*lows, x=(1, 2, 4, 8, 16, 32), width=1.2):
 
 
 def test_higher_values_pay():
-    found = crossing(judged(0.5, 0.9, 1.2, 1.5))
-    assert (found.kind, found.between) == ("from", (1, 2))
-    assert found.paying == (2, 3)
-    assert found.not_paying == (0, 1)
+    point = crossing(judged(0.5, 0.9, 1.2, 1.5))
+    assert (point.kind, point.between) == ("from", (1, 2))
+    assert point.paying == (2, 3)
+    assert point.not_paying == (0, 1)
     # log 0.9 to log 1.2 passes 0 at 0.366 of the way from log 2 to log 4.
     share = math.log(1 / 0.9) / math.log(1.2 / 0.9)
-    assert found.at == pytest.approx(2 * 2**share)
+    assert point.at == pytest.approx(2 * 2**share)
 
 
 def test_lower_values_pay():
-    found = crossing(judged(1.5, 1.1, 0.8))
-    assert (found.kind, found.between) == ("until", (1, 2))
-    assert 2 < found.at < 4
+    point = crossing(judged(1.5, 1.1, 0.8))
+    assert (point.kind, point.between) == ("until", (1, 2))
+    assert 2 < point.at < 4
 
 
 def test_all_and_none():
@@ -45,30 +45,30 @@ def test_all_and_none():
 
 
 def test_up_and_down_is_no_crossing():
-    found = crossing(judged(0.5, 1.2, 0.9, 1.5))
-    assert (found.kind, found.between, found.at) == ("mixed", None, None)
-    assert found.paying == (1, 3)
+    point = crossing(judged(0.5, 1.2, 0.9, 1.5))
+    assert (point.kind, point.between, point.at) == ("mixed", None, None)
+    assert point.paying == (1, 3)
 
 
 def test_what_was_not_judged_is_neither_for_nor_against():
     points = judged(0.5, 1.0, 1.2)
     points[1] = Judged(1, 2.0, "no_verdict", None, None)  # out of memory, say
-    found = crossing(points)
-    assert (found.kind, found.between) == ("from", (0, 2))
-    assert found.paying + found.not_paying == (2, 0)
+    point = crossing(points)
+    assert (point.kind, point.between) == ("from", (0, 2))
+    assert point.paying + point.not_paying == (2, 0)
 
 
 def test_a_fast_wrong_answer_does_not_pay():
     points = judged(0.5, 1.5, 1.5)
     points[1] = Judged(1, 2.0, "wrong_numerics", 1.5, (1.4, 1.6))
-    found = crossing(points)
-    assert (found.kind, found.between) == ("from", (1, 2))
-    assert found.at is None  # the interval lies above 1 at both
+    point = crossing(points)
+    assert (point.kind, point.between) == ("from", (1, 2))
+    assert point.at is None  # the interval lies above 1 at both
 
 
 def test_words_have_no_from():
-    found = crossing(judged(0.5, 1.2, x=(None, None)))
-    assert (found.kind, found.between, found.paying) == ("mixed", None, (1,))
+    point = crossing(judged(0.5, 1.2, x=(None, None)))
+    assert (point.kind, point.between, point.paying) == ("mixed", None, (1,))
 
 
 @st.composite
@@ -90,46 +90,46 @@ def series(draw):
 @settings(deadline=None)
 @given(series())
 def test_every_judged_point_is_on_one_side(points):
-    found = crossing(points)
-    known = [p.index for p in points if p.verdict != "no_verdict"]
-    assert sorted(found.paying + found.not_paying) == known
-    assert set(found.paying).isdisjoint(found.not_paying)
-    assert all(points[index].pays for index in found.paying)
+    point = crossing(points)
+    indices = [p.index for p in points if p.verdict != "no_verdict"]
+    assert sorted(point.paying + point.not_paying) == indices
+    assert set(point.paying).isdisjoint(point.not_paying)
+    assert all(points[index].pays for index in point.paying)
 
 
 @settings(deadline=None)
 @given(series())
 def test_the_crossing_lies_between_neighbours_that_differ(points):
-    found = crossing(points)
-    assert (found.between is not None) == (found.kind in ("from", "until"))
-    if found.between is None:
-        assert found.at is None
+    point = crossing(points)
+    assert (point.between is not None) == (point.kind in ("from", "until"))
+    if point.between is None:
+        assert point.at is None
         return
-    left, right = (points[index] for index in found.between)
+    left, right = (points[index] for index in point.between)
     assert left.x < right.x
     assert left.pays != right.pays
     between = points[left.index + 1 : right.index]
     assert all(p.verdict == "no_verdict" for p in between)
-    if found.at is not None:
-        assert left.x * (1 - 1e-9) <= found.at <= right.x * (1 + 1e-9)
+    if point.at is not None:
+        assert left.x * (1 - 1e-9) <= point.at <= right.x * (1 + 1e-9)
 
 
 @settings(deadline=None)
 @given(series())
 def test_a_kind_says_what_the_sides_are(points):
-    found = crossing(points)
-    if found.kind == "always":
-        assert found.paying
-        assert not found.not_paying
-    elif found.kind == "never":
-        assert found.not_paying
-        assert not found.paying
-    elif found.kind == "from":
-        assert max(found.not_paying) < min(found.paying)
-    elif found.kind == "until":
-        assert max(found.paying) < min(found.not_paying)
-    elif found.kind == "unknown":
-        assert not found.paying + found.not_paying
+    point = crossing(points)
+    if point.kind == "always":
+        assert point.paying
+        assert not point.not_paying
+    elif point.kind == "never":
+        assert point.not_paying
+        assert not point.paying
+    elif point.kind == "from":
+        assert max(point.not_paying) < min(point.paying)
+    elif point.kind == "until":
+        assert max(point.paying) < min(point.not_paying)
+    elif point.kind == "unknown":
+        assert not point.paying + point.not_paying
 
 
 @settings(deadline=None)

@@ -55,18 +55,18 @@ def record(telemetry=PHASE, rounds=(), interleaved=None, **fields):
 
 
 def test_numbers_of_the_steady_phase():
-    found = run_telemetry(record(), samples())
-    assert found.phase == "telemetry phase"
-    assert (found.phase_ns, found.n_steps, found.n_samples) == (3_000 * MS, 600, 61)
-    assert found.utilization_gpu_pct == 90
-    assert found.power_w == pytest.approx(400)
-    assert found.energy_per_step_j == pytest.approx(400 * 3 / 600)
-    assert found.energy_per_sample_j == pytest.approx(0.5)
-    assert found.energy_error_fraction == pytest.approx(0.05 / 3.0, rel=0.05)
-    assert (found.sm_clock_mhz, found.temperature_c) == (1980, 50)
-    assert found.process_memory_bytes == 1_000  # its own entry, not 5 000
-    assert found.clock_events == ()
-    assert set(found.reasons) == {"pcie_tx_kbps", "pcie_rx_kbps"}
+    telemetry = run_telemetry(record(), samples())
+    assert telemetry.phase == "telemetry phase"
+    assert (telemetry.phase_ns, telemetry.n_steps, telemetry.n_samples) == (3_000 * MS, 600, 61)
+    assert telemetry.utilization_gpu_pct == 90
+    assert telemetry.power_w == pytest.approx(400)
+    assert telemetry.energy_per_step_j == pytest.approx(400 * 3 / 600)
+    assert telemetry.energy_per_sample_j == pytest.approx(0.5)
+    assert telemetry.energy_error_fraction == pytest.approx(0.05 / 3.0, rel=0.05)
+    assert (telemetry.sm_clock_mhz, telemetry.temperature_c) == (1980, 50)
+    assert telemetry.process_memory_bytes == 1_000  # its own entry, not 5 000
+    assert telemetry.clock_events == ()
+    assert set(telemetry.reasons) == {"pcie_tx_kbps", "pcie_rx_kbps"}
 
 
 def test_what_was_read_before_the_average_settled_is_left_out():
@@ -87,18 +87,18 @@ def _fields(sample):
 )
 def test_too_short_says_so_and_gives_no_number(wall_ms, utilization, energy):
     short = Telemetry(started_ns=10_000 * MS, wall_ns=wall_ms * MS, n_steps=600)
-    found = run_telemetry(record(short), samples())
-    assert (found.utilization_gpu_pct is not None) == utilization
-    assert (found.energy_per_step_j is not None) == energy
-    for key, known in (("utilization_gpu_pct", utilization), ("energy_per_step_j", energy)):
-        assert ("Too short" in found.reasons.get(key, "")) == (not known)
-    assert found.sm_clock_mhz == 1980  # a clock is no average
+    telemetry = run_telemetry(record(short), samples())
+    assert (telemetry.utilization_gpu_pct is not None) == utilization
+    assert (telemetry.energy_per_step_j is not None) == energy
+    for key, is_known in (("utilization_gpu_pct", utilization), ("energy_per_step_j", energy)):
+        assert ("Too short" in telemetry.reasons.get(key, "")) == (not is_known)
+    assert telemetry.sm_clock_mhz == 1980  # a clock is no average
 
 
 def test_power_is_measured_from_one_move_of_the_counter_to_another():
     longer = Telemetry(started_ns=10_000 * MS, wall_ns=3_050 * MS, n_steps=600)
-    found = run_telemetry(record(longer), samples())
-    assert found.power_w == pytest.approx(400)  # over 3.00 s: nothing moved in the last 50 ms
+    telemetry = run_telemetry(record(longer), samples())
+    assert telemetry.power_w == pytest.approx(400)  # over 3.00 s: nothing moved in the last 50 ms
 
 
 def test_numbers_are_of_the_gpu_that_run_json_names():
@@ -107,8 +107,8 @@ def test_numbers_are_of_the_gpu_that_run_json_names():
         for s in samples(10_000).samples
     ]
     both = GpuSamples((*samples().samples, *own))
-    found = run_telemetry(record(environment={"nvml_index": 1}), both)
-    assert (found.gpu_index, found.temperature_c) == (1, 70)
+    telemetry = run_telemetry(record(environment={"nvml_index": 1}), both)
+    assert (telemetry.gpu_index, telemetry.temperature_c) == (1, 70)
     assert run_telemetry(record(), both).gpu_index == 0  # the one with most samples
 
 
@@ -118,9 +118,9 @@ def test_a_counter_that_went_back_gives_no_energy():
         for s in samples().samples
     ]
     again = [*back, GpuSample(t_ns=12_900 * MS, gpu_index=0, energy_mj=90)]
-    found = run_telemetry(record(), GpuSamples(tuple(sorted(again, key=lambda s: s.t_ns))))
-    assert found.energy_per_step_j is None
-    assert "went back" in found.reasons["energy_per_step_j"]
+    telemetry = run_telemetry(record(), GpuSamples(tuple(sorted(again, key=lambda s: s.t_ns))))
+    assert telemetry.energy_per_step_j is None
+    assert "went back" in telemetry.reasons["energy_per_step_j"]
 
 
 def test_a_null_keeps_the_samplers_reason():
@@ -128,26 +128,26 @@ def test_a_null_keeps_the_samplers_reason():
     first = GpuSample(
         **{**_fields(none.samples[0]), "reasons": {"energy_mj": "Not Supported", "power_w": "No"}}
     )
-    found = run_telemetry(record(), GpuSamples((first, *none.samples[1:])))
-    assert found.power_w is None
-    assert "Not Supported" in found.reasons["energy_per_step_j"]
-    assert found.reasons["power_max_w"] == "No"
-    assert "temperature_c" not in found.reasons
+    telemetry = run_telemetry(record(), GpuSamples((first, *none.samples[1:])))
+    assert telemetry.power_w is None
+    assert "Not Supported" in telemetry.reasons["energy_per_step_j"]
+    assert telemetry.reasons["power_max_w"] == "No"
+    assert "temperature_c" not in telemetry.reasons
 
 
 def test_an_unknown_batch_gives_energy_a_step_alone():
-    found = run_telemetry(record(spec={}), samples())
-    assert found.energy_per_step_j is not None
-    assert found.energy_per_sample_j is None
-    assert "batch" in found.reasons["energy_per_sample_j"]
+    telemetry = run_telemetry(record(spec={}), samples())
+    assert telemetry.energy_per_step_j is not None
+    assert telemetry.energy_per_sample_j is None
+    assert "batch" in telemetry.reasons["energy_per_sample_j"]
 
 
 def test_samples_alone_have_power_and_no_steps():
-    found = run_telemetry(RunRecord(), samples())
-    assert found.phase == "whole file"
-    assert found.power_w == pytest.approx(400)
-    assert "were not counted" in found.reasons["energy_per_step_j"]
-    assert found.process_memory_bytes is None  # two processes, and nobody says which
+    telemetry = run_telemetry(RunRecord(), samples())
+    assert telemetry.phase == "whole file"
+    assert telemetry.power_w == pytest.approx(400)
+    assert "were not counted" in telemetry.reasons["energy_per_step_j"]
+    assert telemetry.process_memory_bytes is None  # two processes, and nobody says which
 
 
 def test_rounds_that_took_turns_are_no_phase():
@@ -156,9 +156,9 @@ def test_rounds_that_took_turns_are_no_phase():
         for n in range(10)
     )
     turns = record(None, rounds, interleaved=True)
-    found = run_telemetry(turns, samples())
-    assert found.phase is None
-    assert "took turns" in found.reasons["phase"]
+    telemetry = run_telemetry(turns, samples())
+    assert telemetry.phase is None
+    assert "took turns" in telemetry.reasons["phase"]
     alone = run_telemetry(record(None, rounds), samples())
     assert (alone.phase, alone.n_steps) == ("timed rounds", 50)
     assert alone.energy_per_step_j == pytest.approx(400 * 1.9 / 50)
@@ -180,9 +180,9 @@ def test_phases_are_told_apart_on_the_hosts_clock():
         telemetry=PHASE,
         profiled=Telemetry(started_ns=14_000 * MS, wall_ns=50 * MS, n_steps=5),
     )
-    known = phases(measurement)
+    spans = phases(measurement)
     times = [999, 1_000, 1_100, 1_101, 10_500, 14_010]
-    assert [phase_of(t * MS, known) for t in times] == [
+    assert [phase_of(t * MS, spans) for t in times] == [
         None, "timing", "timing", None, "telemetry", "profiled",
     ]  # fmt: skip
     assert steady_phase(measurement, []).kind == "telemetry"
@@ -241,26 +241,26 @@ def ticks(times_ms, period_s=None):
 
 
 def test_jitter_is_the_distance_from_the_grid():
-    found = jitter(ticks([0, 50, 101, 150, 200, 250, 300], 0.05))
-    assert (found.n, found.period_ns, found.median_ns, found.max_ns) == (7, 50 * MS, 0, 1 * MS)
-    assert found.n_missed == 0
+    spread = jitter(ticks([0, 50, 101, 150, 200, 250, 300], 0.05))
+    assert (spread.n, spread.period_ns, spread.median_ns, spread.max_ns) == (7, 50 * MS, 0, 1 * MS)
+    assert spread.n_missed == 0
 
 
 def test_a_missed_deadline_is_counted_and_is_no_jitter():
-    found = jitter(ticks([0, 50, 200, 250], 0.05))
-    assert (found.max_ns, found.n_missed) == (0, 2)
-    assert "2 were missed" in jitter_sentence(found)
+    spread = jitter(ticks([0, 50, 200, 250], 0.05))
+    assert (spread.max_ns, spread.n_missed) == (0, 2)
+    assert "2 were missed" in jitter_sentence(spread)
 
 
 def test_two_sessions_have_a_grid_each():
     both = [*ticks([0, 50, 100], 0.05), *ticks([10_017, 10_117, 10_217], 0.1)]
-    found = jitter(both)
-    assert (found.n, found.max_ns, found.n_missed) == (6, 0, 0)
+    spread = jitter(both)
+    assert (spread.n, spread.max_ns, spread.n_missed) == (6, 0, 0)
 
 
 def test_without_a_note_the_period_is_guessed_and_does_not_drift():
-    found = jitter(ticks([n * 49.99 for n in range(400)]))
-    assert found.max_ns < 10_000
+    spread = jitter(ticks([n * 49.99 for n in range(400)]))
+    assert spread.max_ns < 10_000
     assert jitter(ticks([0, 50])) is None
 
 
@@ -287,21 +287,21 @@ def test_the_process_and_the_rest_of_the_host():
 
 
 def test_a_process_without_a_gpu_is_still_read():
-    found = run_telemetry(record(), None, hosts())
-    assert found.gpu_index is None
-    assert found.host.cpu_pct == pytest.approx(150)
-    assert {r.label for r in readings(found) if r.value} == {
+    telemetry = run_telemetry(record(), None, hosts())
+    assert telemetry.gpu_index is None
+    assert telemetry.host.cpu_pct == pytest.approx(150)
+    assert {r.label for r in readings(telemetry) if r.value} == {
         "CPU of the process", "Busiest thread", "Host memory of the process", "Threads",
     }  # fmt: skip
 
 
 def test_every_reading_that_is_absent_says_why():
-    for found in (
+    for entry in (
         run_telemetry(record(), samples(energy_mj=None)),
         run_telemetry(record(), None, hosts()),
         run_telemetry(RunRecord(), None, None, {"gpu": "nvml.jsonl holds no sample."}),
     ):
-        assert all(reading.note for reading in readings(found) if reading.value is None)
+        assert all(reading.note for reading in readings(entry) if reading.value is None)
 
 
 def test_nothing_sampled_is_nothing():
@@ -319,13 +319,13 @@ def test_the_energy_of_a_job_is_that_of_all_its_gpus():
     both = GpuSamples(tuple(sorted((*samples().samples, *waiting), key=lambda s: s.t_ns)))
     job = record(world_size=2)
     job = replace_struct(job, measurement=replace_struct(job.measurement, rank_gpus=(0, 3)))
-    found = run_telemetry(job, both)
-    assert [(r.rank, r.gpu_index) for r in found.ranks] == [(0, 0), (1, 3)]
-    assert [r.power_w for r in found.ranks] == pytest.approx([400, 300])
-    assert found.energy_per_step_j == pytest.approx(700 * 3 / 600)
-    assert found.utilization_gpu_pct is None
-    assert "waits for another rank" in found.reasons["utilization_gpu_pct"]
-    assert [row[0] for row in rank_rows(found)] == ["rank 0, GPU 0", "rank 1, GPU 3"]
+    telemetry = run_telemetry(job, both)
+    assert [(r.rank, r.gpu_index) for r in telemetry.ranks] == [(0, 0), (1, 3)]
+    assert [r.power_w for r in telemetry.ranks] == pytest.approx([400, 300])
+    assert telemetry.energy_per_step_j == pytest.approx(700 * 3 / 600)
+    assert telemetry.utilization_gpu_pct is None
+    assert "waits for another rank" in telemetry.reasons["utilization_gpu_pct"]
+    assert [row[0] for row in rank_rows(telemetry)] == ["rank 0, GPU 0", "rank 1, GPU 3"]
     alone = run_telemetry(job, samples())  # rank 1's was not sampled
     assert alone.energy_per_step_j is None
     assert "Not every rank" in alone.reasons["energy_per_step_j"]

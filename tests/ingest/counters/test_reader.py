@@ -38,34 +38,34 @@ def test_the_table_follows_what_ncu_and_the_program_print(tmp_path, packed):
         packed=packed,
     )  # fmt: skip
     assert slug_of(path) == "nsight_compute"
-    found = read_counters(path)
-    (row,) = found.kernels.iter_rows(named=True)
+    table = read_counters(path)
+    (row,) = table.kernels.iter_rows(named=True)
     assert row["name"] == "void foo<int>(T1)"
     assert row["grid"] == "[1568,1,32]"
     assert row["dram_read_bytes"] == 1_234_567
     assert row["dram_write_bytes"] == 0
-    assert found.tally.skipped == {"other output": 2}
+    assert table.tally.skipped == {"other output": 2}
 
 
 def test_what_was_not_measured_is_none(tmp_path):
-    found = read_counters(written(tmp_path, HEAD, UNITS, ROW))
-    (row,) = found.kernels.iter_rows(named=True)
+    table = read_counters(written(tmp_path, HEAD, UNITS, ROW))
+    (row,) = table.kernels.iter_rows(named=True)
     assert row["l2_read_bytes"] is None
     assert row["occupancy_pct"] is None
-    assert {"time_ns", "l2_read_bytes"} <= set(found.missing)
-    assert "dram_read_bytes" not in found.missing
-    assert found.l2_size_bytes is None
+    assert {"time_ns", "l2_read_bytes"} <= set(table.missing)
+    assert "dram_read_bytes" not in table.missing
+    assert table.l2_size_bytes is None
 
 
 @pytest.mark.parametrize("cell", ["n/a", "", "nan", "inf", "-1", "12abc"])
 def test_a_cell_that_is_no_count_is_none(tmp_path, cell):
-    found = read_counters(written(tmp_path, HEAD, UNITS, f'"0","foo","","{cell}","1"'))
-    assert found.kernels["dram_read_bytes"].to_list() == [None]
+    table = read_counters(written(tmp_path, HEAD, UNITS, f'"0","foo","","{cell}","1"'))
+    assert table.kernels["dram_read_bytes"].to_list() == [None]
 
 
 def test_other_units_are_scaled_and_unknown_ones_are_no_number(tmp_path):
     head = '"ID","Kernel Name","gpu__time_duration.sum","dram__bytes_read.sum",'
-    found = read_counters(
+    table = read_counters(
         written(
             tmp_path,
             head + '"dram__bytes_write.sum"',
@@ -73,7 +73,7 @@ def test_other_units_are_scaled_and_unknown_ones_are_no_number(tmp_path):
             '"0","foo","5.5","102.8","3"',
         )
     )
-    (row,) = found.kernels.iter_rows(named=True)
+    (row,) = table.kernels.iter_rows(named=True)
     assert row["time_ns"] == 5500
     assert row["dram_read_bytes"] == pytest.approx(102.8e6)
     assert row["dram_write_bytes"] is None
@@ -105,15 +105,15 @@ def test_a_second_pass_over_the_same_kernels_fills_in(tmp_path):
 
 def test_a_second_program_is_appended(tmp_path):
     other = ROW.replace("foo", "bar")
-    found = read_counters(written(tmp_path, HEAD, UNITS, ROW, HEAD, UNITS, other, other))
-    assert found.kernels.height == 3
+    table = read_counters(written(tmp_path, HEAD, UNITS, ROW, HEAD, UNITS, other, other))
+    assert table.kernels.height == 3
 
 
 def test_a_short_row_and_one_without_a_name_are_no_harm(tmp_path):
-    found = read_counters(written(tmp_path, HEAD, UNITS, ROW, '"1","bar"', '"2","","","5","5"'))
-    assert found.kernels["name"].to_list() == ["void foo<int>(T1)", "bar"]
-    assert found.kernels["dram_read_bytes"].to_list() == [1_234_567, None]
-    assert found.tally.skipped == {"not a kernel": 1}
+    table = read_counters(written(tmp_path, HEAD, UNITS, ROW, '"1","bar"', '"2","","","5","5"'))
+    assert table.kernels["name"].to_list() == ["void foo<int>(T1)", "bar"]
+    assert table.kernels["dram_read_bytes"].to_list() == [1_234_567, None]
+    assert table.tally.skipped == {"not a kernel": 1}
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_what_is_no_such_table_is_refused_in_a_sentence(tmp_path, lines, said):
 
 def test_unbalanced_quotes_swallow_nothing(tmp_path):
     bad = '"1","evil,"(1)","5","5'
-    found = read_counters(written(tmp_path, HEAD, UNITS, bad, ROW, "\x00\xff" * 40, ROW))
-    assert found.kernels.height == 2
-    assert found.tally.skipped == {"not a kernel": 1, "other output": 1}
+    table = read_counters(written(tmp_path, HEAD, UNITS, bad, ROW, "\x00\xff" * 40, ROW))
+    assert table.kernels.height == 2
+    assert table.tally.skipped == {"not a kernel": 1, "other output": 1}
 
 
 def test_too_much_is_refused(tmp_path, monkeypatch):
@@ -146,9 +146,9 @@ def test_too_much_is_refused(tmp_path, monkeypatch):
 
 def test_a_damaged_file_takes_nothing_else_with_it(tmp_path):
     run = RunFiles(record=RunRecord(), path=tmp_path, counters=written(tmp_path, "junk"))
-    found = read_run_counters(run)
-    assert found.counters is None
-    assert "no line with the column Kernel Name" in found.problems[0]
+    counters = read_run_counters(run)
+    assert counters.counters is None
+    assert "no line with the column Kernel Name" in counters.problems[0]
     gone = RunFiles(record=RunRecord(), path=tmp_path, counters=tmp_path / "gone.csv")
     assert "cannot be read" in read_run_counters(gone).problems[0]
 
@@ -165,16 +165,16 @@ def independent_sums(path: Path) -> tuple[int, int, int]:
 
 def assert_sums(path: Path) -> None:
     kernels = read_counters(path).kernels
-    found = kernels.height, kernels["dram_read_bytes"].sum(), kernels["dram_write_bytes"].sum()
-    assert found == independent_sums(path)
+    result = kernels.height, kernels["dram_read_bytes"].sum(), kernels["dram_write_bytes"].sum()
+    assert result == independent_sums(path)
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.gz")), ids=lambda path: path.name)
 def test_sums_of_real_files(path):
     assert_sums(path)
-    found = read_counters(path)
-    assert found.device_name == "NVIDIA H200"
-    assert found.l2_size_bytes == 60 << 20
+    table = read_counters(path)
+    assert table.device_name == "NVIDIA H200"
+    assert table.l2_size_bytes == 60 << 20
 
 
 def test_sums_of_all_files():
