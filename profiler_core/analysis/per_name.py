@@ -1,4 +1,4 @@
-"""What is true of a name is looked up once a name, not once a row: names repeat by the thousand."""
+"""A function of names computed once for each distinct name of a column, and not for each row."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""One kernel, one category, in all runs that are shown beside each other; see `replayed.py`."""
+"""One category for each kernel name in all runs that are compared; see `replayed.py`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A few of many alike steps: what is replayed or walked range by range need not be all of them.
+"""A sample of a trace's steps, spread evenly, for analyses that are too slow for all of them.
 
 Steps of a sample are spread evenly over the trace, one from each stretch of equal length, at a
 place in it that moves from stretch to stretch, so that inputs which are cycled all come up.

@@ -1,4 +1,4 @@
-"""Names for figures."""
+"""Names of kernels and operators escaped for Plotly, which reads some of HTML in its labels."""
 
 from html import escape
 

@@ -1,4 +1,4 @@
-"""Answers that somebody is about to ask for, made before.
+"""Computes the answers of a comparison before a page asks for them, from files read already.
 
 Nothing is read for the first time: who asks then wants to see how far that is.
 """

@@ -1,4 +1,4 @@
-"""What was timed in a run, for an answer that is about nothing else."""
+"""The timed rounds of a run (`Measurement`), or the error that says that it has none."""
 
 from profiler_core.errors import BadInput
 from profiler_core.model.run import Measurement

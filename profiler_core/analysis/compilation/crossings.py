@@ -1,4 +1,4 @@
-"""Where breaks lie in a step: from one compiled call to the next within one compiled region."""
+"""Each step's ways from one compiled call to the next in one compiled region: where breaks lie."""
 
 from dataclasses import dataclass
 

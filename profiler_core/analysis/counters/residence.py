@@ -1,4 +1,4 @@
-"""Did the data come from the memory, or did it stay in the L2 cache?
+"""Whether data came from DRAM or stayed in the L2 cache: measured over estimated bytes.
 
 Measured on an H200 (docs/counters.md): kernels over tensors of 51 MB and more move through DRAM
 what their shapes say; over 26 MB tensors less than half of it, over 13 MB tensors nothing at all.

@@ -1,4 +1,4 @@
-"""Which lever is responsible: it is left out, and both settings are timed in turns."""
+"""What each lever of a setting gives: both timed in turns, with the lever and without it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A capture of graphs as if it had launched what it recorded.
+"""Captures of graphs with the replayed kernels as device events, as if they had launched them.
 
 Then whatever is asked of kernels that the host launches (operator, shapes, module, category) has an
 answer for the replayed ones: the analysis is run on the capture, and its answer carried over event

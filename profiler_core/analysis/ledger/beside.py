@@ -1,4 +1,4 @@
-"""Several ledgers of one baseline beside each other: the same work at the same place."""
+"""Groups of several ledgers of one baseline, put in one order by the work that they do."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What an alignment in order leaves over: tied by line, by composition, by name, by position.
+"""Ties for items that no alignment in order matched: by line, by composition, by name, by place.
 
 Each rule works on one gap; `RULES` is their order. Every rule has a fixture without which a test
 fails (tests/analysis/ledger/test_rules.py, test_accuracy.py), and docs/ledger.md says what each one

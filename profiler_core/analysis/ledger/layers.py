@@ -1,4 +1,4 @@
-"""Repeated layers as a check of the groups: what is equal must have become equal.
+"""Marks groups of repeated, equal layers that did not become the same as their neighbours'.
 
 A stretch of a program that repeats, such as the twelve layers of BERT, names no module, so it is
 found with and without logs, on either side, in forward and backward. An operator of one layer and

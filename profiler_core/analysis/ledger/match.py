@@ -1,4 +1,4 @@
-"""What is known so far about two programs: ties, and labels to find more of them."""
+"""The state of matching two programs: ties made so far, and the labels that lead to more."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

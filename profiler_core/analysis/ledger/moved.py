@@ -1,4 +1,4 @@
-"""Ties across other matches: what the alignment in order cannot see, because it moved.
+"""Ties between items that stand in another order in the candidate than in the baseline.
 
 The engine and Inductor's scheduler move what nobody waits for, and a fused kernel waits for all
 that goes into it. Each rule looks some matches or items to either side of where a gap is.

@@ -1,4 +1,4 @@
-"""Which calls of the generated code a node belongs to: ownership, not mere mention.
+"""Which calls of the generated code compute a node, of all the calls whose comments name it.
 
 Joining every call that mentions a node collapses into giant groups: one cast of a mask that twelve
 layers share ties all twelve. So each post-grad node has one home, and each origin (a dynamo node,

@@ -1,4 +1,4 @@
-"""What most of some equal layers became, for the layers that became something else.
+"""Corrects ties of single layers that differ from those of most layers of the same stretch.
 
 Kernels known by name alone are placed gap by gap, and a gap with one kernel more, such as a mask
 that one layer arranges anew, is filled otherwise than that of the next layer. Inductor writes a

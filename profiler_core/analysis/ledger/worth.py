@@ -1,4 +1,4 @@
-"""How sure it is that two items are one operator: the scores of the alignment."""
+"""Scores of the alignment: how likely two items are the same operator, as whole numbers."""
 
 from math import prod
 

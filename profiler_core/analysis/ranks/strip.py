@@ -1,4 +1,4 @@
-"""A job of hundreds or thousands of ranks in a few columns, without losing the one that is slow."""
+"""Ranks of a job merged into a few columns and quantiles; the slowest rank keeps its column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Over which range a generated kernel loops, as its source says."""
+"""Number of elements that a generated kernel loops over, read from its source."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What would be different: the change that a finding asks for.
+"""What a finding asks to change: its lever, and the numbers under which a step is replayed.
 
 A change names its lever, which whoever tries it maps to settings or to a change of code, and holds
 the numbers with which the engine replays a step under it.

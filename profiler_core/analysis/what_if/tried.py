@@ -1,4 +1,4 @@
-"""Levers that another run of the same comparison has tried already: its measured gain is used."""
+"""Gains that another run of the comparison measured for a lever, used in place of predictions."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Passes of the capture's own, whose output and compilations are none of the user's run."""
+"""Keeps output and compilations of the capture's own passes out of the user's logs."""
 
 from __future__ import annotations
 

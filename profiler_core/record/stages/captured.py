@@ -1,4 +1,4 @@
-"""CUDA graphs that were captured until here: before anything is timed, the watching ends."""
+"""The stage that stops watching for captures of CUDA graphs, before any step is timed."""
 
 from __future__ import annotations
 

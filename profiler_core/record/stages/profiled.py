@@ -1,4 +1,4 @@
-"""The profiled steps."""
+"""The stage that runs torch's profiler over the planned steps and writes their trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steady steps that are not timed: peak memory, telemetry, memory snapshot."""
+"""Stages of steady steps that are not timed: peak memory, telemetry, memory snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The warm-up: until the steps are steady."""
+"""The stage of steps before the timing: until their times are steady, or a ceiling is reached."""
 
 from __future__ import annotations
 
