@@ -20,6 +20,11 @@ def intercepted(answer: Answer) -> Iterator[None]:
     class Intercept(TorchDispatchMode):
         supports_higher_order_operators = True  # flex_attention
 
+        @classmethod
+        def ignore_compile_internals(cls) -> bool:
+            """Let code be compiled inside: flex_attention does so in eager mode (torch 2.15)."""
+            return True
+
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
