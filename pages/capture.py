@@ -1,4 +1,4 @@
-"""Page: run a workload eager and compiled on this machine, and measure what changed."""
+"""Page: run a workload eager and compiled, here or elsewhere, and measure what changed."""
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ from profiler_core.ui.sign_in.asker import asker
 SPEC = PageSpec(
     title="Capture",
     icon=":material/radio_button_checked:",
-    question="What does torch.compile do to a model on this machine? Run it and see.",
+    question="What does torch.compile do to your model? Run it and see.",
     section="Runs",
     order=210,
     needs="nothing",

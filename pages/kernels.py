@@ -32,8 +32,8 @@ with page(SPEC) as first_line:
     with loading(height_px=560):
         longest = kernels_of(choice)
         runs = [run_seen.run.measured for run_seen in longest.shown]
-    if not show_cut_traces(choice):
-        first_line.answer(kernels_line(longest.labels, longest.rows, longest.first))
+    cut = show_cut_traces(choice)
+    first_line.answer(kernels_line(longest.labels, longest.rows, longest.first, cut))
     measured = [run.kernels for run in runs]
 
     rows = choose_kernels(longest.rows)

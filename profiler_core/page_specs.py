@@ -33,8 +33,8 @@ class PageSpec:
     draws_figures: bool = False  # of Plotly, wherever there is something to show
     # Of its runs, before it draws anything: computed while the browser starts (`ui/ahead.py`).
     asks: Literal["", "numbers", "explanation"] = ""
-    for_admins: bool = False  # of a team's server; on one's own machine nobody misses it
-    for_members: bool = False  # of a team's server, whatever their role
+    for_admins: bool = False  # of a team's server: in the menu of nobody else
+    for_members: bool = False  # of a team's server, whatever their role; likewise
     is_start: bool = False  # answers at "/"
     name: str = ""  # of the file and of the address; the registry fills it in
 

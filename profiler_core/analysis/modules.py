@@ -22,6 +22,10 @@ _BESIDE = (STEP, OPTIMIZER, ELSEWHERE)  # what is no module
 
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")  # a layer's, in a path
 
+# Of a run's time, the share of kernels of unknown modules beyond which the rest says too little of
+# what a module takes: where CUDA graphs replay kernels, a module's time falls to 0 on paper alone.
+_MOST_UNKNOWN = 0.5
+
 Made = Mapping[int, float]  # group -> bytes that it allocates over all profiled steps
 
 
@@ -95,6 +99,27 @@ class ModuleTree:
     def is_known(self) -> bool:
         """Does any file say a module of any kernel?"""
         return any(row.path not in _BESIDE for row in self.rows)
+
+    @property
+    def unknown_shares(self) -> tuple[float, float]:
+        """Of the step's device time of either run: kernels of which no file says a module."""
+        before, after = (
+            ns / side.time_ns if side.time_ns else 0.0
+            for ns, side in zip(self.unknown_ns, self.root.sides, strict=True)
+        )
+        return before, after
+
+    @property
+    def untold_side(self) -> int | None:
+        """A run of whose time so much lies in unknown modules that no module's change is known."""
+        return next(
+            (n for n, share in enumerate(self.unknown_shares) if share > _MOST_UNKNOWN), None
+        )
+
+    def change_ns(self, row: ModuleRow) -> float | None:
+        """`row.delta_ns`; None: it is a module's, and of a run the modules are unknown."""
+        is_whole = row.path == STEP and not row.members
+        return row.delta_ns if is_whole or self.untold_side is None else None
 
     @cached_property
     def by_path(self) -> Mapping[str, ModuleRow]:

@@ -39,13 +39,13 @@ def module_icicle(
     for side, width, total in zip(sides, widths, totals, strict=True):
         right = left + room * width / sum(widths)
         rows = _shown(tree, side)
-        fills = [_fill(row, side, palette, is_pair=is_pair) for row in rows]
+        fills = [_fill(row, side, palette, tree, is_pair=is_pair) for row in rows]
         figure.add_icicle(
             ids=[row.path or "step" for row in rows],
             parents=["" if not row.path else row.above or "step" for row in rows],
             labels=[plotly_text(_label(row)) for row in rows],
             values=[row.sides[side].time_ns for row in rows],
-            hovertext=[_hover(row, side, total, labels) for row in rows],
+            hovertext=[_hover(row, side, total, labels, tree.change_ns(row)) for row in rows],
             **icicle_style(fills, palette),
             domain={"x": [left, right]},
             name=labels[side],
@@ -73,14 +73,14 @@ def _shown(tree: ModuleTree, side: int) -> list[ModuleRow]:
     return sorted(widest, key=lambda row: order[row.path])
 
 
-def _fill(row: ModuleRow, side: int, palette: Palette, *, is_pair: bool) -> str:
+def _fill(row: ModuleRow, side: int, palette: Palette, tree: ModuleTree, *, is_pair: bool) -> str:
     if not row.path:
         return palette.line
     strength = max(0.25, 0.8 - 0.09 * row.depth)
     before, after = row.step_ns(0), row.step_ns(1)
     if not is_pair or side == 0:
         return palette.tint(palette.baseline if is_pair else palette.accent, strength)
-    if abs(after - before) <= _EVEN * max(before, after):
+    if tree.change_ns(row) is None or abs(after - before) <= _EVEN * max(before, after):
         return palette.tint(palette.baseline, strength)
     return palette.tint(palette.better if after < before else palette.worse, strength)
 
@@ -89,7 +89,9 @@ def _label(row: ModuleRow) -> str:
     return f"{row.name} {row.class_name}" if row.class_name and row.name.isdigit() else row.name
 
 
-def _hover(row: ModuleRow, side: int, total: float, labels: Sequence[str]) -> str:
+def _hover(
+    row: ModuleRow, side: int, total: float, labels: Sequence[str], change_ns: float | None
+) -> str:
     own = row.sides[side]
     time = row.step_ns(side)
     named = f" · {plotly_text(row.class_name)}" if row.class_name else ""
@@ -102,6 +104,6 @@ def _hover(row: ModuleRow, side: int, total: float, labels: Sequence[str]) -> st
     if own.shared_ns:
         shared = row.per_step(own.shared_ns, side)
         lines.append(f"{format_duration(shared)} of it in kernels shared with other modules")
-    if row.delta_ns and side:
-        lines.append(f"{format_difference(row.delta_ns)} against {plotly_text(labels[0])}")
+    if change_ns and side:
+        lines.append(f"{format_difference(change_ns)} against {plotly_text(labels[0])}")
     return "<br>".join(lines)

@@ -6,14 +6,14 @@ from profiler_core.ui.choice import Choice
 from profiler_core.ui.problem_card import problem_card
 
 
-def show_cut_traces(choice: Choice) -> bool:
-    """Draw one for all such runs, once the page has read its traces; True: there is one."""
+def show_cut_traces(choice: Choice) -> tuple[str, ...]:
+    """Draw one for all such runs, once the page has read its traces; their labels."""
     comparison = choice.comparison
-    cut = [
+    cut = tuple(
         label
         for label, run in zip(comparison.labels, comparison.runs, strict=True)
         if run.trace is not None and run.trace.tally.is_cut
-    ]
+    )
     if cut:
         what = (
             f"The trace of {cut[0]} is cut: {WHAT_IS_LEFT}"
@@ -26,4 +26,4 @@ def show_cut_traces(choice: Choice) -> bool:
             "Record it again, or copy it again if the copy ended early: Kineto writes a file "
             "after the profiled steps, and a process that is killed then leaves a part of it.",
         )
-    return bool(cut)
+    return cut

@@ -47,7 +47,7 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator["FirstLin
     if spec.for_admins and not who.may("audit"):
         st.html("<p class=fs-note>Only an admin of this server sees this page.</p>")
         st.stop()
-    with counted_page_run(spec.title) as run, _problems_as_card(spec, run), one_look():
+    with counted_page_run(spec.title) as run, _problems_as_card(spec, run, first_line), one_look():
         if not spec.has_dossier or spec.draws_dossier:
             yield first_line
             return
@@ -60,11 +60,12 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator["FirstLin
 
 
 @contextmanager
-def _problems_as_card(spec: PageSpec, run: PageRun) -> Iterator[None]:
+def _problems_as_card(spec: PageSpec, run: PageRun, first_line: "FirstLine") -> Iterator[None]:
     try:
         yield
     except FusionscopeError as error:
         run.outcome = "problem"
+        first_line.drop_question()
         _log.info(
             "Page %s shows a problem.", spec.title,
             extra={"problem": error.problem, "remedy": error.remedy},
@@ -72,24 +73,31 @@ def _problems_as_card(spec: PageSpec, run: PageRun) -> Iterator[None]:
         problem_card(error.problem, error.remedy)
 
 
-@dataclass(frozen=True)
+@dataclass
 class FirstLine:
     """The line below the title; none where the page writes its headline itself."""
 
     place: DeltaGenerator | None = None
+    is_answer: bool = False  # else the page's question stands there
 
     def answer(self, sentence: str) -> None:
         """Put the answer for the chosen runs in place of the question; "" leaves it."""
         if self.place is not None and sentence:
             self.place.html(f"<p class=fs-question>{escape(sentence)}</p>")
+            self.is_answer = True
+
+    def drop_question(self) -> None:
+        """Leave the line out where a card below says why there is no answer."""
+        if self.place is not None and not self.is_answer:
+            self.place.empty()
 
 
 def heading(title: str, question: str) -> FirstLine:
     """The title and, below it, the question that the page answers."""
     st.html(f"<h1 class=fs-title>{escape(title)}</h1>")
-    first_line = FirstLine(st.empty())
-    first_line.answer(question)
-    return first_line
+    place = st.empty()
+    place.html(f"<p class=fs-question>{escape(question)}</p>")
+    return FirstLine(place)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """The first line of a page is its answer for the chosen runs."""
 
+from dataclasses import replace
+
 from profiler_core.analysis.kernel_sides import kernel_sides
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.summary import summarise
@@ -49,6 +51,25 @@ def test_kernels_of_one_run_and_of_three():
         "Kernels per step: 2 with eager, 1 with default and 1 with graphs; "
     )
     assert kernels_line((), ()) == ""
+
+
+def test_a_cut_trace_is_not_compared_and_the_line_answers_all_the_same():
+    runs = [a_summary(100, 100), a_summary(100)]
+    rows = kernel_sides(runs)
+    assert kernels_line(("eager", "default"), rows, cut=("default",)) == (
+        "Not compared: the trace of default is cut, and what it lacks is not known; kernels per "
+        "step of what is left: 2 in eager and 1 in default; the most expensive one of default "
+        "takes 100 % of the time."
+    )
+    assert kernels_line(("eager",), kernel_sides(runs[:1]), cut=("eager",)).startswith(
+        "What is left of the cut trace has 2 kernels per step; "
+    )
+    cut = [replace(run, is_cut=True) for run in runs]
+    assert timeline_line(("eager", "default"), cut) == (
+        "Not compared: the traces of eager and default are cut, and what they lack is not known; "
+        "what is left is drawn below."
+    )
+    assert timeline_line(("eager",), cut[:1]).startswith("The trace is cut")
 
 
 def test_what_fusion_saved_and_where():

@@ -32,6 +32,8 @@ from profiler_core.analysis.rows.modules import (
     operator_table,
     row_title,
 )
+from profiler_core.figures.module_icicle import module_icicle
+from profiler_core.figures.theme import palette
 from profiler_core.session.comparison import Comparison
 from tests.analysis.ledger.pairs import CAPTURES, side
 
@@ -138,14 +140,31 @@ def test_layers_gain_nothing_where_nobody_knows_what_lies_in_them():
     replayed = a_group(layers, a_side(work(340), op="cudaGraphLaunch"))
     labels = ("eager", "graphs")
     for groups, told in (
-        ((replayed,), "No file says the module of 100 % of the time of graphs, so what the layers"),
+        ((replayed,), "The module is unknown for 100 % of the time of graphs, so what the"),
         ((a_group(layers, layers),), "2 × h.* take 200 ns (+0 ns)."),
     ):
         ledger = a_ledger(*groups)
         tree = module_tree(ledger, (None, None))
         line = most_expensive(tree, operator_rows(ledger), labels, is_pair=True)
         assert told in line
-        assert ("2 × h.*" in line) is not (groups == (replayed,))
+        is_untold = groups == (replayed,)
+        assert ("2 × h.*" in line) is not is_untold
+        # Nor does a table or a colour say that a layer became faster; of the whole step all do.
+        layer, whole = tree.by_path["h.0"], tree.root
+        assert (tree.change_ns(layer) is None) is is_untold
+        assert tree.change_ns(whole) == whole.delta_ns
+        table = module_table(tree.rows, tree, labels, 9)
+        changes = {row[0].text: (row[3].text, row[3].tone) for row in table.rows}
+        assert (changes["h.0"] == ("unknown", "muted")) is is_untold
+        assert changes["step"] != ("unknown", "muted")
+        drawn = module_icicle(tree, labels, palette(dark=False), is_pair=True)
+        colours = palette(dark=False)
+        neutral = {
+            colours.line,
+            *(colours.tint(colours.baseline, 0.8 - 0.09 * n) for n in range(6)),
+        }
+        assert set(drawn.data[1].marker.colors) <= neutral
+        assert not any("against eager" in text for text in drawn.data[1].hovertext[1:])
 
 
 def test_a_modules_groups_come_with_its_share_and_whom_else_they_serve():
@@ -190,7 +209,7 @@ def test_operators_divide_a_group_by_what_each_took_in_the_baseline():
 def test_tables_of_modules_and_operators_say_times_and_what_is_left_out():
     ledger = across_layers()
     tree = module_tree(ledger, (None, None))
-    table = module_table(tree.rows[1:], tree.root, ("eager", "default"), 2)
+    table = module_table(tree.rows[1:], tree, ("eager", "default"), 2)
     assert [cell.text for cell in table.rows[0]] == [
         "(model)", "175 ns", "70 ns", "−105 ns", "91 %", "2.5 → 1.5",
     ]  # fmt: skip

@@ -211,6 +211,20 @@ def test_the_overview_answers_to_its_name_too(page: Page, own_server: Server) ->
     expect(page.get_by_test_id("stSidebarNavLink").filter(has_text="Overview")).to_have_count(1)
 
 
+def test_pages_of_a_teams_server_answer_on_ones_own_machine_too(
+    page: Page, own_server: Server
+) -> None:
+    for name, sentence in (("activity", "Retention"), ("api_tokens", "Nobody signs in here")):
+        page.goto(own_server.link(name))
+        ready(page)
+        expect(page.get_by_text(sentence).first).to_be_visible()
+        expect(page.get_by_text("Page not found")).to_have_count(0)
+        expect(page).to_have_url(re.compile(f"/{name}"))
+        for title in ("Activity", "API tokens"):
+            in_menu = page.get_by_test_id("stSidebarNavLink").filter(has_text=title)
+            expect(in_menu).to_have_count(0)
+
+
 def test_a_page_of_one_file_is_in_the_menu_and_opens(
     page: Page, own_home: Path, tmp_path: Path
 ) -> None:

@@ -44,7 +44,7 @@ def opened() -> AppTest:
 
 
 def test_nothing_is_said_of_captures_where_there_are_none():
-    assert "Captures on this machine" not in _html(opened())
+    assert "Recent captures" not in _html(opened())
 
 
 def test_the_newest_are_in_sight_and_older_ones_folded():
@@ -61,7 +61,7 @@ def test_a_row_lies_above_what_grows_when_its_content_comes():
     """A row that moves under the hand is not hit: the answer about the machine comes late."""
     ended(1)
     text = _html(opened())
-    assert text.index("Captures on this machine") < text.index("This machine")
+    assert text.index("Recent captures") < text.index("This machine")
 
 
 def test_a_click_opens_the_capture():

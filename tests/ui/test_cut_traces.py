@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.page_specs import page_spec
 from profiler_core.store import library
 from tests.apps import opened, text_of
 
@@ -39,10 +40,23 @@ def test_a_page_says_first_that_a_trace_is_cut(home, monkeypatch, page):
     assert "What fusion did" not in text
 
 
+@pytest.mark.parametrize("page", ["timeline", "kernels", "fusion", "modules"])
+def test_of_a_cut_pair_no_page_begins_with_its_question(home, monkeypatch, page):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
+    keys = {"baseline": "run/cnn/reduce-overhead", "candidate": ["run/cnn/default"]}
+    if not (home / "runs/cnn/default").exists():
+        shutil.copytree(home / "runs/cnn/reduce-overhead", home / "runs/cnn/default")
+    text = text_of(opened(page, **keys)).replace("\\", "")
+    assert page_spec(page).question not in text
+    assert "are cut" in text
+
+
 def test_two_cut_traces_are_told_in_one_card(home, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
     monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
-    shutil.copytree(home / "runs/cnn/reduce-overhead", home / "runs/cnn/default")
+    if not (home / "runs/cnn/default").exists():
+        shutil.copytree(home / "runs/cnn/reduce-overhead", home / "runs/cnn/default")
     keys = {"baseline": "run/cnn/default", "candidate": ["run/cnn/reduce-overhead"]}
     text = text_of(opened("kernels", **keys)).replace("\\", "")
     assert "The traces of default and reduce-overhead are cut: " in text

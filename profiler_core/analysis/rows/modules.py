@@ -25,7 +25,6 @@ NO_MODULES = (
 
 _LONGEST = 72  # characters of a name
 _MOST_OTHERS = 3
-_UNTOLD = 0.5  # of a step outside all modules: what layers take of the rest says nothing
 _NEWS = 0.005  # of the step: a smaller change has no colour
 
 
@@ -57,25 +56,21 @@ def most_expensive(
     layers = next((row for row in tree.by_class if len(row.members) > 1), None)
     if layers is None:
         return sentence
-    shares = _unknown_shares(tree)
-    for side in (0, 1) if is_pair else (1,):
-        if shares[side] > _UNTOLD:
-            return (
-                f"{sentence} No file says the module of {format_share(shares[side])} of the time "
-                f"of {labels[side]}, so what the layers take cannot be told."
-            )
+    untold = untold_sentence(tree, labels)
+    if untold:
+        return f"{sentence} {untold}"
     change = f" ({format_difference(layers.delta_ns)})" if is_pair else ""
     return f"{sentence} {row_title(layers)} take {format_duration(layers.step_ns(1))}{change}."
 
 
 def module_table(
-    rows: Sequence[ModuleRow], whole: ModuleRow, labels: tuple[str, str], most: int
+    rows: Sequence[ModuleRow], tree: ModuleTree, labels: tuple[str, str], most: int
 ) -> Table:
     """Modules, a row each.
 
     Args:
         rows: of the tree, or rolled up.
-        whole: the tree's root.
+        tree: of both runs.
         labels: what the two runs are called.
         most: rows; the rest is counted.
     """
@@ -84,7 +79,7 @@ def module_table(
         tuple(
             (
                 _named(row),
-                *_times(row, whole),
+                *_times(row, tree.root, tree.change_ns(row)),
                 Cell(" → ".join(_kernels(row, side) for side in (0, 1))),
             )
             for row in rows[:most]
@@ -96,7 +91,7 @@ def module_table(
 def operator_table(
     rows: Sequence[OperatorRow], whole: ModuleRow, labels: tuple[str, str], most: int
 ) -> Table:
-    """Operators, a row each; as `module_table`."""
+    """Operators, a row each; as `module_table`, but of `whole`, the root of the modules."""
     return Table(
         ("Operator", *labels, "difference", f"share of {labels[1]}", "calls per step"),
         tuple(
@@ -107,7 +102,7 @@ def operator_table(
                     hint=row.name,
                     item=operator_item(row.op),
                 ),
-                *_times(row, whole),
+                *_times(row, whole, row.delta_ns),
                 Cell(format_count(row.calls_per_step)),
             )
             for row in rows[:most]
@@ -145,25 +140,28 @@ def parts_table(parts: Sequence[ModulePart], run: int, labels: tuple[str, str], 
     )
 
 
-def unknown_sentence(tree: ModuleTree, *, is_pair: bool) -> str:
-    """How much of the time lies in no module; "" where all of it does, or none is known."""
-    shares = _unknown_shares(tree)
-    if not tree.is_known or not any(shares):
+def untold_sentence(tree: ModuleTree, labels: tuple[str, str]) -> str:
+    """Why nothing can be said of what a module takes or gained; "" where something can."""
+    side = tree.untold_side
+    if side is None:
         return ""
-    if not is_pair:
-        return f"No file says the module of {format_share(shares[1])} of the time."
     return (
-        f"No file says the module of {format_share(shares[0])} of the baseline's and "
-        f"{format_share(shares[1])} of the candidate's time."
+        f"The module is unknown for {format_share(tree.unknown_shares[side])} of the time of "
+        f"{labels[side]}, so what the layers take is unknown too."
     )
 
 
-def _unknown_shares(tree: ModuleTree) -> list[float]:
-    """Of the step's device time on both sides: kernels of which no file says a module."""
-    return [
-        ns / side.time_ns if side.time_ns else 0.0
-        for ns, side in zip(tree.unknown_ns, tree.root.sides, strict=True)
-    ]
+def unknown_sentence(tree: ModuleTree, *, is_pair: bool) -> str:
+    """How much of the time lies in no known module; "" where all does, or no module is known."""
+    before, after = tree.unknown_shares
+    if not tree.is_known or not (before or after):
+        return ""
+    if not is_pair:
+        return f"The module is unknown for {format_share(after)} of the time."
+    return (
+        f"The module is unknown for {format_share(before)} of the baseline's time and "
+        f"{format_share(after)} of the candidate's."
+    )
 
 
 def _named(row: ModuleRow) -> Cell:
@@ -177,13 +175,17 @@ def _named(row: ModuleRow) -> Cell:
     )
 
 
-def _times(row: ModuleRow | OperatorRow, whole: ModuleRow) -> tuple[Cell, ...]:
+def _times(
+    row: ModuleRow | OperatorRow, whole: ModuleRow, change_ns: float | None
+) -> tuple[Cell, ...]:
     before, after = row.step_ns(0), row.step_ns(1)
     total = whole.step_ns(1)
     return (
         Cell(format_duration(before)),
         Cell(format_duration(after)),
-        Cell(format_difference(after - before), tone=_tone(after - before, whole.step_ns(0))),
+        Cell("unknown", tone="muted")
+        if change_ns is None
+        else Cell(format_difference(change_ns), tone=_tone(change_ns, whole.step_ns(0))),
         Cell(format_share(after / total if total else None)),
     )
 

@@ -1,6 +1,6 @@
 """An inference server's steps by phase and batch size, as rows; two runs side by side in a cell."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from profiler_core.analysis.graph_replays.phases import Kind, ServerPhase
 from profiler_core.analysis.rows.table import Cell, Table
@@ -25,15 +25,19 @@ _KINDS: dict[str, Kind] = {
 }
 _NONE = "–"
 _ARROW = " → "
+_MOST_IN_A_CELL = 2  # runs
 
 _Value = Callable[[ServerPhase], str]
 
 
-def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
-    """A row for each phase and batch size that a run has; a value for each run, in their order.
+def server_table(runs: Sequence[Sequence[ServerPhase]], labels: Sequence[str] = ()) -> Table:
+    """A row for each phase and batch size that a run has.
+
+    A cell holds the values of up to two runs, in their order; of more, each has a row of its own.
 
     Args:
         runs: `server_phases` of each; the baseline's first.
+        labels: what they are called; needed for more than two.
     """
     phases = [{(phase.phase, phase.batch): phase for phase in run} for run in runs]
     keys = list(dict.fromkeys(key for run in phases for key in run))
@@ -48,14 +52,28 @@ def server_table(runs: Sequence[Sequence[ServerPhase]]) -> Table:
         of_runs = [run.get(key) for run in phases]
         name, batch = key
         label = _PHASES[name] + (f", {format_count(batch)}" if batch is not None else "")
-        below = tuple(
-            f"{_ARROW.join(texts)} {_unit(unit, texts)}"
-            for unit, value in _BELOW.items()
-            if set(texts := _texts(of_runs, value)) != {_NONE}
-        )
-        values = (Cell(_ARROW.join(_texts(of_runs, value))) for value in columns.values())
-        rows.append((Cell(label, below=below), *values))
-    return Table(("Phase, batch", *columns), tuple(rows))
+        if len(runs) <= _MOST_IN_A_CELL:
+            rows.append((Cell(label, below=_below(of_runs)), *_cells(of_runs, columns)))
+            continue
+        ran = [(n, phase) for n, phase in enumerate(of_runs) if phase is not None]
+        for place, (n, phase) in enumerate(ran):
+            head = Cell("" if place else label), Cell(labels[n], below=_below([phase]))
+            rows.append((*head, *_cells([phase], columns)))
+    run = ("Run",) if len(runs) > _MOST_IN_A_CELL else ()
+    return Table(("Phase, batch", *run, *columns), tuple(rows))
+
+
+def _cells(phases: Sequence[ServerPhase | None], columns: Mapping[str, _Value]) -> tuple[Cell, ...]:
+    return tuple(Cell(_ARROW.join(_texts(phases, value))) for value in columns.values())
+
+
+def _below(phases: Sequence[ServerPhase | None]) -> tuple[str, ...]:
+    """How many steps there are, and what they decode."""
+    return tuple(
+        f"{_ARROW.join(texts)} {_unit(unit, texts)}"
+        for unit, value in _BELOW.items()
+        if set(texts := _texts(phases, value)) != {_NONE}
+    )
 
 
 def _unit(unit: str, texts: Sequence[str]) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.summary import Summary
-from profiler_core.analysis.wording.sentence import clipped, counted, listed
+from profiler_core.analysis.trace_notes import cut_clause
+from profiler_core.analysis.wording.sentence import clause, clipped, counted, listed
 from profiler_core.units import (
     format_change,
     format_count,
@@ -19,13 +20,16 @@ _WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 _LONGEST = 40  # characters of a run's name
 
 
-def kernels_line(labels: Sequence[str], rows: Sequence[KernelRow], of: int = -1) -> str:
+def kernels_line(
+    labels: Sequence[str], rows: Sequence[KernelRow], of: int = -1, cut: Sequence[str] = ()
+) -> str:
     """How many kernels a step has in each run, and how much of their time the first five take.
 
     Args:
         labels: of the runs, the baseline first.
         rows: all kernels of these runs.
         of: place of the run whose kernels are weighed; the last one by default.
+        cut: labels of the runs of whose traces a part is missing; with one, nothing is compared.
     """
     if not rows or not labels:
         return ""
@@ -33,7 +37,12 @@ def kernels_line(labels: Sequence[str], rows: Sequence[KernelRow], of: int = -1)
     names = [clipped(label, _LONGEST) for label in labels]
     counts = [format_count(sum(row.n(run) for row in rows)) for run in range(len(names))]
     if len(names) == 1:
-        many = f"{counts[0]} {'kernel' if counts[0] == '1' else 'kernels'} per step"
+        what_is_left = "What is left of the cut trace has " if cut else ""
+        noun = "kernel" if counts[0] == "1" else "kernels"
+        many = f"{what_is_left}{counts[0]} {noun} per step"
+    elif cut:
+        each = [f"{count} in {name}" for count, name in zip(counts, names, strict=True)]
+        many = f"{_not_compared(cut)}; kernels per step of what is left: {listed(each)}"
     elif len(names) == 2:
         many = f"{counts[0]} → {counts[1]} kernels per step from {names[0]} to {names[1]}"
     else:
@@ -96,7 +105,10 @@ def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) ->
         if summary is not None and not summary.is_cut
     ]
     if not whole:
-        return ""
+        cut = [label for label, s in zip(labels, summaries, strict=True) if s is not None]
+        if len(labels) == 1 and cut:
+            return "The trace is cut; what is left of it is drawn below."
+        return f"{_not_compared(cut)}; what is left is drawn below." if cut else ""
     parts = [
         f"{format_share(summary.busy_fraction)} of {label}'s "
         f"{'step' if summary.window.annotated else 'trace'} of "
@@ -105,6 +117,11 @@ def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) ->
     ]
     on_cpu = all(summary.device_kind == "cpu" for _, summary in whole)
     return f"The {'CPU' if on_cpu else 'GPU'} is busy for {listed(parts)}, under the profiler."
+
+
+def _not_compared(cut: Sequence[str]) -> str:
+    """Without a full stop: the numbers of what is left may follow."""
+    return f"Not compared: {clause(cut_clause([clipped(label, _LONGEST) for label in cut]))}"
 
 
 def runs_line(n_of: Mapping[str, int], newest: str = "", created: str = "") -> str:

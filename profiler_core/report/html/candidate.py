@@ -106,9 +106,7 @@ def _divided(ledger: FusionLedger, labels: tuple[str, str]) -> Mapping[str, Any]
         return None
     return {
         "how_modules": HOW_DIVIDED,
-        "modules": module_table(tree.by_class, tree.root, labels, _MODULES)
-        if tree.is_known
-        else None,
+        "modules": module_table(tree.by_class, tree, labels, _MODULES) if tree.is_known else None,
         "how_operators": HOW_OPERATORS,
         "operators": operator_table(operator_rows(ledger), tree.root, labels, _MODULES),
     }

@@ -7,6 +7,7 @@ from profiler_core.analysis.dossier.generated import calls_of_group, generated_o
 from profiler_core.analysis.dossier.record import Dossier, Relation, RunTime
 from profiler_core.analysis.item import Item, module_item, name_key
 from profiler_core.analysis.ledger.group_modules import is_in_module
+from profiler_core.analysis.rows.modules import untold_sentence
 from profiler_core.analysis.wording.dossier import missing_of_place, times_answer
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
@@ -20,8 +21,8 @@ from profiler_core.session.dossier.common import (
 )
 from profiler_core.session.pair import Pair
 
-# (groups by their places, the times of the runs, the whole name)
-Place = tuple[Sequence[int], tuple[RunTime, ...], str]
+# (groups by their places, the times of the runs, the whole name, its answer)
+Place = tuple[Sequence[int], tuple[RunTime, ...], str, str]
 
 
 def module_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -50,7 +51,8 @@ def _module_place(pair: Pair, item: Item) -> Place:
     )
     if row is None:
         numbers = [n for n, group in enumerate(groups) if is_in_module(group.module, item.key)]
-        return numbers, times_of_groups(pair, [groups[number] for number in numbers]), item.key
+        times = times_of_groups(pair, [groups[number] for number in numbers])
+        return numbers, times, item.key, times_answer(times)
     times = tuple(
         RunTime(
             run,
@@ -60,7 +62,7 @@ def _module_place(pair: Pair, item: Item) -> Place:
         )
         for side, run in enumerate((0, pair.number + 1))
     )
-    return row.groups, times, row.path
+    return row.groups, times, row.path, untold_sentence(tree, pair.labels) or times_answer(times)
 
 
 def _line_place(pair: Pair, item: Item) -> Place:
@@ -72,7 +74,7 @@ def _line_place(pair: Pair, item: Item) -> Place:
         if name_key(label) == item.key
     }
     times = times_of_groups(pair, [groups[number] for number in label_of])
-    return tuple(label_of), times, next(iter(label_of.values()), item.key)
+    return tuple(label_of), times, next(iter(label_of.values()), item.key), times_answer(times)
 
 
 def _of_place(
@@ -83,7 +85,7 @@ def _of_place(
 ) -> Dossier:
     for pair in pairs_with_ledger(comparison):
         ledger = pair.ledger
-        numbers, times, title = place_of(pair)
+        numbers, times, title, answer = place_of(pair)
         if not numbers:
             continue
         groups = [ledger.groups[number] for number in numbers]
@@ -95,7 +97,7 @@ def _of_place(
             item=item,
             kind=kind,
             title=title,
-            answer=times_answer(times),
+            answer=answer,
             times=times,
             modules=modules_of(groups) if kind == "source line" else (),
             relations=(related_groups(pair, numbers), kernels),

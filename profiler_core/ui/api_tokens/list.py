@@ -54,7 +54,7 @@ def _show(shown: Sequence[ApiToken], names: Mapping[str, str]) -> None:
     for each in old[:_MOST_OLD]:
         st.html(_row(each, names.get(each.person, "")))
     if len(old) > _MOST_OLD:
-        st.html(f"<p class=fs-note>And {len(old) - _MOST_OLD} older ones that open nothing.</p>")
+        st.html(f"<p class=fs-note>And {len(old) - _MOST_OLD} older ones that no longer work.</p>")
 
 
 def _row(shown: ApiToken, name: str) -> str:

@@ -17,8 +17,10 @@ def ask_for_token() -> None:
     who = visitor()
     if who is None or not who.holder:
         st.html(
-            "<p class=fs-note>API tokens are for servers where people sign in (docs/deploy.md). "
-            "On this machine the command line and agents need none.</p>"
+            "<p class=fs-note>An API token lets CI and agents use a team's server in the name of "
+            "whoever made it. Nobody signs in here, so there are none: on your own machine the "
+            "command line and agents need no token. docs/deploy.md says how to set up a server "
+            "for a team.</p>"
         )
         return
     offered = scopes_for(who)
@@ -46,8 +48,8 @@ def _make(who: Visitor, name: str, scopes: list[str], days: int) -> None:
         return
     with st.container(border=True, width=_WIDTH_PX, key="fs_new_token"):
         st.html(
-            f"<p class=fs-note><b>This is the only time that it is shown.</b> It opens what it may "
-            f"until {token.expires_at[:10]}; give it to a program as FUSIONSCOPE_TOKEN, from "
-            "where secrets are kept.</p>"
+            "<p class=fs-note><b>Copy the token now: it is shown only this once.</b> It is valid "
+            f"until {token.expires_at[:10]}. Keep it with your other secrets, and pass it to "
+            "programs in the environment variable FUSIONSCOPE_TOKEN.</p>"
         )
         st.code(secret, language=None, wrap_lines=True)

@@ -1,4 +1,4 @@
-"""The captures of this machine, whoever started them: what runs, what waits, what there was."""
+"""The captures that were started here, whoever started them: what runs, what waits, what there was."""
 
 import time
 from html import escape
@@ -30,7 +30,7 @@ def capture_list(current: str | None) -> tuple[Job, ...]:
     listed = jobs.jobs(_LISTED, kind="capture")
     if not listed:
         return ()
-    section("Captures on this machine")
+    section("Recent captures")
     is_live = any(job.is_live for job in listed)
 
     def follow() -> None:

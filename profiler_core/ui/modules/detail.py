@@ -24,13 +24,11 @@ def opened_row(shown: Shown) -> ModuleRow | None:
 
 def show_parts(shown: Shown, row: ModuleRow) -> None:
     """Every group that works for the module, shared ones too: its answer is complete."""
-    before, after = row.step_ns(0), row.step_ns(1)
-    times = (
-        f"{format_duration(before)} → {format_duration(after)} per step "
-        f"({format_difference(after - before)})"
-        if shown.is_pair
-        else f"{format_duration(after)} per step"
-    )
+    times = f"{format_duration(row.step_ns(1))} per step"
+    if shown.is_pair:
+        change_ns = shown.divided.modules.change_ns(row)
+        change = "unknown" if change_ns is None else format_difference(change_ns)
+        times = f"{format_duration(row.step_ns(0))} → {times} ({change})"
     section(row_title(row), f"{times}: all groups that work for it, with its share of each.")
     parts = parts_of(shown.divided.ledger, row)
     if not shown.is_pair:

@@ -28,7 +28,7 @@ def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> N
     columns: dict[str, list[Any]] = {
         "name": [_INDENT * row.depth + row.name if as_tree else _ending(row) for row in rows]
     }
-    _add_times(columns, rows, shown)
+    _add_times(columns, rows, [shown.divided.modules.change_ns(row) for row in rows], shown)
     _add_work(columns, rows, shown)
     if as_tree and any(row.class_name for row in rows):
         columns["class"] = [row.class_name for row in rows]
@@ -64,7 +64,7 @@ def _ending(row: ModuleRow) -> str:
 def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     """Draw operators, the most expensive of the candidate first."""
     columns: dict[str, list[Any]] = {"name": [row.name for row in rows]}
-    _add_times(columns, rows, shown)
+    _add_times(columns, rows, [row.delta_ns for row in rows], shown)
     columns["calls"] = [round(row.calls_per_step, 2) for row in rows]
     counts = [
         [round(row.n_kernels[side] / max(1, row.n_steps[side]), 2) for row in rows]
@@ -80,13 +80,16 @@ def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
 
 
 def _add_times(
-    columns: dict[str, list[Any]], rows: Sequence[ModuleRow | OperatorRow], shown: Shown
+    columns: dict[str, list[Any]],
+    rows: Sequence[ModuleRow | OperatorRow],
+    changes_ns: Sequence[float | None],
+    shown: Shown,
 ) -> None:
     if shown.is_pair:
         columns["t0"] = [row.step_ns(0) / 1e3 for row in rows]
     columns["t1"] = [row.step_ns(1) / 1e3 for row in rows]
     if shown.is_pair:
-        columns["delta"] = [change_us(row.delta_ns) for row in rows]
+        columns["delta"] = [None if ns is None else change_us(ns) for ns in changes_ns]
     total = shown.divided.modules.root.step_ns(1)
     columns["share"] = [100 * row.step_ns(1) / total if total else None for row in rows]
 
@@ -122,7 +125,7 @@ def _draw(
     palette = colors()
 
     def colour(change_us: float) -> str:
-        if abs(change_us) < _NO_NEWS_US:
+        if not abs(change_us) >= _NO_NEWS_US:  # nor where it is not known, which is NaN
             return f"color:{palette.muted}"
         return f"color:{palette.better if change_us < 0 else palette.worse}"
 

@@ -11,6 +11,6 @@ def show_server_steps(choice: Choice) -> None:
     runs = [run.server_phases for run in choice.comparison.runs]
     if not any(runs):
         return
-    arrows = " → ".join(choice.comparison.labels)
-    section(TITLE, f"{arrows}. {MEANING}" if len(runs) > 1 else MEANING)
-    show_table(server_table(runs), named=True, width_px=1240)
+    labels = choice.comparison.labels
+    section(TITLE, f"{' → '.join(labels)}. {MEANING}" if len(runs) == 2 else MEANING)
+    show_table(server_table(runs, labels), named=True, width_px=1240)

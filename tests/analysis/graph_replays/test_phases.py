@@ -172,6 +172,21 @@ def test_two_runs_are_beside_each_other_batch_by_batch() -> None:
     assert [row[0].below[0] for row in table.rows] == ["1 → 1 step", "– → 1 step"]
 
 
+def test_of_three_runs_each_has_a_row_so_that_the_table_fits() -> None:
+    decode = ("step[DECODE bs=8]", 4 * _MS, 3 * _MS, False)
+    runs = [server_phases(served([decode])) for _ in range(2)]
+    runs.append(server_phases(served([("step[DECODE bs=16]", 5 * _MS, 4 * _MS, True)])))
+    table = server_table(runs, ("eager", "default", "graphs"))
+    assert table.heads[:3] == ("Phase, batch", "Run", "Step")
+    shown = [[cell.text for cell in row[:3]] for row in table.rows]
+    assert shown == [
+        ["decode, 8", "eager", "4.00 ms"],
+        ["", "default", "4.00 ms"],
+        ["decode, 16", "graphs", "5.00 ms"],
+    ]
+    assert table.rows[0][1].below[0] == "1 step"
+
+
 def test_a_trace_of_no_server_has_none() -> None:
     assert server_phases(a_trace(device=[kernel(0, 5)])) == ()
     table = server_table([(), ()])
