@@ -58,7 +58,7 @@ with page(SPEC) as first_line:
         show_table(fused_pairs[listed], shown[listed], listed, measured)
         offer_events(fused_pairs[listed])
     else:
-        st.html("<p class=fs-note>No group is left by these filters.</p>")
+        st.html("<p class=fs-note>No group matches these filters.</p>")
     show_over_ranks(fused_pairs[listed])
     show_unfused(fused_pairs[listed])
     show_notes(

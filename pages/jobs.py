@@ -7,7 +7,7 @@ from profiler_core.ui.page import page
 SPEC = PageSpec(
     title="Jobs",
     icon=":material/pending_actions:",
-    question="What is being read, measured or written, and what came of it?",
+    question="What is being read, measured or written in the background, and how did it end?",
     section="Runs",
     order=235,
     needs="nothing",

@@ -20,7 +20,7 @@ from profiler_core.ui.runs.regressions import show_regressions
 SPEC = PageSpec(
     title="Review",
     icon=":material/rate_review:",
-    question="What do we make of these runs, and who says so?",
+    question="What does the team conclude from these runs, and who signed it?",
     section="Runs",
     order=240,
     needs="nothing",

@@ -19,7 +19,7 @@ from profiler_core.ui.upload.panel import upload_panel
 SPEC = PageSpec(
     title="Runs and uploads",
     icon=":material/folder_open:",
-    question="What has been measured, and how did it move?",
+    question="What has been measured, and how have the numbers changed over time?",
     section="Runs",
     order=230,
     needs="nothing",

@@ -23,6 +23,7 @@ class Words:
     is_bold: bool = False
     colour: str | None = None
     size_px: float | None = None
+    is_spare: bool = False  # left out where the picture is narrow
 
 
 Line = tuple[Words, ...]

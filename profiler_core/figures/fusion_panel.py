@@ -115,7 +115,7 @@ def _name(part: Part, palette: Palette, frame: Frame, y: float) -> Label:
         title = part.title if len(part.title) <= room else clipped(part.brief, room)
         words.insert(0, Words(f"{title}   "))
         if part.source and len(title) + len(part.source) + 3 <= room:
-            words.append(Words(f"   {part.source}", colour=palette.muted))
+            words.append(Words(f"   {part.source}", colour=palette.muted, is_spare=True))
     return Label(sum(frame.ribbon) / 2, y, (tuple(words),), palette.ink, 12)
 
 

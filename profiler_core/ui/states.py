@@ -6,7 +6,7 @@ _MEANING = {
     "running": "being captured now",
     "failed": "the capture of it ended with an error",
     "cancelled": "somebody stopped the capture",
-    "lost": "its process is gone without a word: killed, or the machine went down",
+    "lost": "its process ended without a message: it was killed, or the machine went down",
 }
 
 

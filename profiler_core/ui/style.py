@@ -185,7 +185,7 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-dossier .fs-t th:first-child { padding-left:0; white-space:normal; overflow-wrap:anywhere; }
 .fs-dossier .fs-t thead th { overflow-wrap:break-word; min-width:0; padding:4px 5px; }
 .fs-dossier .fs-detail:not(.fs-told) td { white-space:nowrap; padding:4px 5px; }
-.fs-dossier .fs-told td:last-child { white-space:normal; overflow-wrap:anywhere; }
+.fs-dossier .fs-told td { white-space:normal; overflow-wrap:anywhere; }
 .fs-dossier .fs-told th:first-child { overflow-wrap:normal; min-width:8ch; }
 .fs-related td { width:1%; white-space:nowrap !important; }
 .fs-related .fs-now th { border-left:3px solid var(--fs-accent); padding-left:6px !important; }
@@ -203,6 +203,16 @@ a.fs-link.fs-here { text-decoration:underline; font-weight:600; }
 @media (min-width:1280px) {
   [data-testid=stMainBlockContainer]:has(.fs-dossier) {
     padding-right:calc(var(--fs-dossier) + 2rem); }
+}
+/* Beside a dossier the words of a finding take the width, and its amount a line above them. */
+@media (max-width:1700px) {
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-finding {
+    grid-template-columns:minmax(0,1fr) auto; gap:2px 14px; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake {
+    grid-column:1 / -1; text-align:left; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake small { display:inline;
+    margin-left:6px; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake br { display:none; }
 }
 @media (max-width:1279px) {
   .st-key-fs_dossier:has(.fs-dossier) { box-shadow:-6px 0 24px rgba(0,0,0,.18); }

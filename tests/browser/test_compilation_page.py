@@ -118,7 +118,7 @@ def test_generated_code_is_searched_and_stands_beside_its_graph(
         at_rest(page)
         search.fill("no kernel is called like this")
         search.press("Enter")
-        expect(page.get_by_text("No kernel holds all of these words.")).to_be_visible()
+        expect(page.get_by_text("No kernel matches all of these words.")).to_be_visible()
 
 
 def test_replayed_kernels_are_counted(browser: Browser, own_server: Server) -> None:
@@ -149,7 +149,7 @@ def test_a_log_alone_is_shown_without_prices(
         page.goto(own_server.link("compilation", baseline=uploaded["alone"]))
         ready(page)
         expect(
-            page.get_by_text("This run has no trace, so nothing here has a price.")
+            page.get_by_text("This run has no trace, so what breaks and regions cost is not known.")
         ).to_be_visible()
 
 

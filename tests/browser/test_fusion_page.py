@@ -91,7 +91,7 @@ def test_the_filters_are_in_the_link_and_say_what_they_leave(page: Page, server:
     at_rest(page)
     page.get_by_role("textbox", name="Search").fill("no such operator")
     page.get_by_role("textbox", name="Search").press("Enter")
-    expect(page.get_by_text("No group is left by these filters.")).to_be_visible()
+    expect(page.get_by_text("No group matches these filters.")).to_be_visible()
 
 
 def test_one_candidate_can_be_drawn_alone(page: Page, server: Server) -> None:

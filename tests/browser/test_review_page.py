@@ -140,7 +140,7 @@ def test_a_finding_is_assigned_measured_again_and_closed_and_the_run_becomes_the
         runs = {"baseline": "run/first/eager", "candidate": "run/first/reduce-overhead"}
         begun(page, own_server, "Closed with its difference", runs)
         finding = page.locator("[class*=st-key-fs_rv_finding]").first
-        expect(finding.locator(".fs-rv-task").first).to_contain_text("nobody looks after it")
+        expect(finding.locator(".fs-rv-task").first).to_contain_text("no owner yet")
 
         finding.get_by_role("button", name="Assign").click()
         menu = page.get_by_test_id("stPopoverBody")

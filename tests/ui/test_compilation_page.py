@@ -68,7 +68,7 @@ def test_a_log_alone_can_be_dropped_and_read(home):
     accepted = accept({"stderr.txt": gzip.decompress(LOG.read_bytes())})
     text = html_of(opened(baseline=accepted.keys[0]))
     assert "functions run eager" in text and "graph breaks" in text
-    assert "This run has no trace, so nothing here has a price." in text
+    assert "This run has no trace, so what breaks and regions cost is not known." in text
 
 
 def test_a_run_without_logs_says_how_to_get_them(home):

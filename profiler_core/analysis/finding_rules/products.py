@@ -75,9 +75,9 @@ def roofline(
     least, usual = (_saved(_on_pace(facts, products), peaks, n_steps, *way) for way in REACHED)
     saved = (min(least, room.at_most_ns), min(usual, room.at_most_ns), room.at_most_ns)
     return saved, (
-        f"Of {format_duration(room.time_ns)} the {shapes}: {format_operations(room.flops)} that "
-        f"need {format_duration(room.floor_ns)} at the peak of {facts.peaks.name} in {type_}, or "
-        "to read their tensors."
+        f"For {format_duration(room.time_ns)} of it the {shapes}: "
+        f"{format_operations(room.flops)}, which need at least {format_duration(room.floor_ns)} "
+        f"at the peak of {facts.peaks.name} in {type_}, or to read their tensors."
     )
 
 

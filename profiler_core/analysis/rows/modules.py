@@ -50,7 +50,7 @@ def most_expensive(
     first, total = operators[0], tree.root.step_ns(1)
     before = f", {format_duration(first.step_ns(0))} in {labels[0]}" if is_pair else ""
     sentence = (
-        f"{clipped(first.name, _LONGEST)} takes the most of {labels[1]}: "
+        f"{clipped(first.name, _LONGEST)} takes the most time of {labels[1]}: "
         f"{format_duration(first.step_ns(1))} of {format_duration(total)} per step{before}."
     )
     layers = next((row for row in tree.by_class if len(row.members) > 1), None)

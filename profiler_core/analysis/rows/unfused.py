@@ -49,4 +49,4 @@ def _where(pair: Unfused) -> str:
 
 
 def _cached(pair: Unfused) -> tuple[str, ...]:
-    return ("fits in the cache: less",) if pair.fits_in_cache else ()
+    return ("fits in the cache, so less",) if pair.fits_in_cache else ()

@@ -46,7 +46,7 @@ def host_use(samples: Sequence[HostSample], phase: Phase | None) -> HostUse | No
             others = max(0.0, (last.host_busy_ns - first.host_busy_ns) / length_ns * 100 - cpu)
     else:
         reason = (
-            "No stretch of the run was of this variant alone."
+            "This variant never ran alone."
             if phase is None
             else f"{length_ns / 1e9:.2f} s of samples are too short: the kernel counts in 10 ms."
         )

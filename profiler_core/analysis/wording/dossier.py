@@ -32,7 +32,7 @@ _LIMITS = {
 
 
 def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -> str:
-    """Why it takes what it takes, for instance "1 % of the memory's bandwidth: matrix product.".
+    """Why it takes what it takes, for instance "Matrix product at 1 % of the memory's bandwidth.".
 
     Args:
         rooflines: of the runs that have it, the baseline's first; the last one is told.
@@ -50,7 +50,7 @@ def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -
         shares.append(f"{format_share(line.compute_share)} of the {line.units} peak")
     if not shares:
         return f"{capitalised(what)}."
-    return f"{' and '.join(shares)}: {what}."
+    return f"{capitalised(what)} at {' and '.join(shares)}."
 
 
 def launch_sentences(launches: Sequence[Launch]) -> tuple[str, ...]:
@@ -86,8 +86,8 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
         parts.append(f"{text}.")
     if line.kernels_per_call > 1:
         parts.append(
-            f"This is of its operator with all of its {line.kernels_per_call:.3g} kernels: shapes "
-            "do not tell them apart."
+            f"These are totals of its operator, which starts {line.kernels_per_call:.3g} kernels "
+            "per call: shapes do not say what each of them moves and computes."
         )
     if not line.device:
         parts.append("The peaks of this device are not known.")
@@ -180,7 +180,7 @@ def times_answer(times: Sequence[RunTime]) -> str:
     """From the baseline to the last run that is compared with it."""
     known = [time for time in times if time.time_ns is not None]
     if not known:
-        return "No run has any time of it."
+        return "It takes no time in any of these runs."
     if len(times) < 2:
         return f"{format_duration(known[0].time_ns)} per step."
     first, last = times[0].time_ns or 0.0, times[-1].time_ns or 0.0

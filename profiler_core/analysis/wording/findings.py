@@ -91,7 +91,7 @@ def advice_text(finding: Finding) -> str:
             sentences.append(_advised_against(other))
             continue
         amount = "" if other.prediction is None else f" ({amount_text(other.prediction)})"
-        sentences.append(f"Of the same time and not on top{amount}: {other.advice}")
+        sentences.append(f"Or, instead of that{amount}: {other.advice}")
     return " ".join(sentences)
 
 

@@ -28,10 +28,10 @@ _EVIDENCE = {
     "exchange between ranks": "both are what the ranks exchange in a step",
     "kernel name": "the compiled kernel's name lists these operators",
     "unlike equal layers": "equal layers of the model have another group at this place",
-    "position": "both stand between the same neighbours, and nothing else tells",
+    "position": "both stand between the same neighbours, the only hint there is",
 }
 _KINDS = {
-    "removed": "The candidate runs no kernel for this any more.",
+    "removed": "The candidate no longer runs a kernel for this.",
     "only in the candidate": "Only the candidate runs this: a cost that compiling brings along.",
     "unmatched": "Its counterpart on the other side could not be identified.",
 }
@@ -46,13 +46,15 @@ def how_known(group: FusionGroup) -> str:
 
 
 def how_ledger_knows(ledger: FusionLedger) -> str:
-    """For instance: Known by the compiler's structured logs; 0 % … of the time is undecidable."""
-    before, after = (
-        format_share(share) for share in (ledger.undecidable_baseline, ledger.undecidable_candidate)
-    )
+    """For instance: Matched by the compiler's structured logs."""
+    shares = (ledger.undecidable_baseline, ledger.undecidable_candidate)
+    matched = f"Matched by {_KNOWN_BY[ledger.known_by]}"
+    if not any(shares):
+        return f"{matched}."
+    before, after = map(format_share, shares)
     return (
-        f"Known by {_KNOWN_BY[ledger.known_by]}; {before} of the baseline's and {after} of the "
-        "candidate's time is undecidable: another group explains it equally well."
+        f"{matched}; for {before} of the baseline's and {after} of the candidate's time another "
+        "group would explain the kernels equally well."
     )
 
 

@@ -130,7 +130,7 @@ def readings(sampled: RunTelemetry) -> tuple[Reading, ...]:
 def phase_sentence(sampled: RunTelemetry) -> str:
     """Where the numbers come from."""
     if sampled.phase is None:
-        return sampled.reasons.get("phase", "No stretch of the run was of this variant alone.")
+        return sampled.reasons.get("phase", "This variant never ran alone.")
     steps = f", {format_count(sampled.n_steps)} steps" if sampled.n_steps else ""
     n = (
         sampled.n_samples

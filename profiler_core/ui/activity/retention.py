@@ -45,19 +45,19 @@ def _show(plan: Plan) -> None:
         )
     else:
         st.html("<p class=fs-note>Nothing would be deleted now.</p>")
-    marked = "capture or upload stays" if plan.n_marked == 1 else "captures and uploads stay"
+    kept = "capture or upload is" if plan.n_marked == 1 else "captures and uploads are"
     sentences = [
         *plan.notes,
         *(
             [
-                f"{plan.n_marked} {marked} all the same: a run is tagged, a baseline, or part of "
-                "a review."
+                f"{plan.n_marked} {kept} kept although a rule takes them: a run in them is tagged, "
+                "a baseline, or part of a review."
             ]
             if plan.n_marked
             else []
         ),
-        "It happens when the history is brought up to date. Numbers stay, and the files can be "
-        f"put back for {days_in_trash()}.",
+        "This happens when the history is brought up to date. The numbers are kept, and the files "
+        f"can be put back for {days_in_trash()}.",
     ]
     st.html("".join(f"<p class=fs-note>{sentence}</p>" for sentence in sentences))
     _show_experiments(plan)

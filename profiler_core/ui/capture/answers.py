@@ -161,5 +161,7 @@ def _variants(answers: Answers) -> tuple[VariantSpec, ...]:
         texts.append(answers.further_variants)
     variants = parse_variants(",".join(texts))
     if len(variants) < 2:
-        raise BadInput("One variant alone compares with nothing.", remedy="Choose a second one.")
+        raise BadInput(
+            "One variant alone has nothing to be compared with.", remedy="Choose a second one."
+        )
     return variants

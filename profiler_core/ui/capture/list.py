@@ -1,4 +1,4 @@
-"""The captures that were started here, whoever started them: what runs, what waits, what there was."""
+"""The captures that were started here, by whomever: what runs, what waits, what there was."""
 
 import time
 from html import escape

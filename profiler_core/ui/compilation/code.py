@@ -46,7 +46,7 @@ def show_code(compiled: Compiled) -> None:
         )
     matches = matching(kernels, words)
     if not matches:
-        st.html("<p class=fs-note>No kernel holds all of these words.</p>")
+        st.html("<p class=fs-note>No kernel matches all of these words.</p>")
         return
     labels = {kernel.label: kernel for kernel in matches[:_MOST]}
     with choose:

@@ -48,6 +48,8 @@ def _has_a_page(log: CompileLog) -> bool:
 def _no_price(run: Run) -> str | None:
     """Why nothing that the run's compiler did has a price; None: it has."""
     if run.files.trace is None:
-        return "This run has no trace, so nothing here has a price."
+        return "This run has no trace, so what breaks and regions cost is not known."
     problems = run.problems("trace")
-    return f"{problems[0].problem} So nothing here has a price." if problems else None
+    return (
+        f"{problems[0].problem} So what breaks and regions cost is not known." if problems else None
+    )

@@ -22,7 +22,7 @@ _RELATIONS = {
     "became": "Fusion groups, slowest first",
     "kernels": "Kernels, slowest first",
     "operators": "Operators",
-    "members": "Groups like it, slowest first",
+    "members": "Similar groups, slowest first",
     "breaks": "Graph breaks",
 }
 

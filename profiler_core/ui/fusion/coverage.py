@@ -45,7 +45,7 @@ def show_left(pair: Pair, shown: Sequence[FoldedGroup]) -> None:
     before = sum(group.baseline_ns for group in shown)
     after = sum(group.candidate_ns for group in shown)
     st.html(
-        f"<p class=fs-note>The filters leave {format_count(n)} of "
+        f"<p class=fs-note>Shown: {format_count(n)} of "
         f"{format_count(len(ledger.groups))} groups of "
         f"{escape(clipped(pair.labels[1], _LONGEST))}: "
         f"<b>{format_duration(before)} → {format_duration(after)}</b> per step.</p>"

@@ -65,7 +65,9 @@ def show_table(
         key=key,
     )
     if len(shown) > _MOST_ROWS:
-        st.caption(f"The first {_MOST_ROWS} of {len(shown)} rows; the filters find the others.")
+        st.caption(
+            f"The first {_MOST_ROWS} of {len(shown)} rows; use the filters to see the others."
+        )
 
 
 def _from_table(key: str, rows: Sequence[FoldedGroup], candidate: int) -> None:

@@ -64,7 +64,7 @@ def _sum(live: SnapshotLive) -> str:
 
 def _show_operators(live: LiveSet, items: Mapping[str, Item]) -> None:
     if not live.rows:
-        show_notes(["Nothing: the peak was there before the steps."])
+        show_notes(["Nothing: the peak came before the profiled steps."])
         return
     step_bytes = live.peak_bytes - live.before_bytes
 

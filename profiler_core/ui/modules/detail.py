@@ -32,7 +32,7 @@ def show_parts(shown: Shown, row: ModuleRow) -> None:
     section(row_title(row), f"{times}: all groups that work for it, with its share of each.")
     parts = parts_of(shown.divided.ledger, row)
     if not shown.is_pair:
-        st.html("<p class=fs-note>Beside a candidate each group says what it became.</p>")
+        st.html("<p class=fs-note>Add a candidate to see what became of each group.</p>")
     table = parts_table(parts, shown.run, shown.labels, _MOST)
     show_table(table, "fs-detail fs-parts")
     if table.n_left_out:

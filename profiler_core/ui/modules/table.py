@@ -144,7 +144,7 @@ def _draw(
         key=key,
     )
     if n > _MOST_ROWS:
-        st.caption(f"The first {_MOST_ROWS} of {n} rows; the search finds the others.")
+        st.caption(f"The first {_MOST_ROWS} of {n} rows; search for the others.")
 
 
 def _from_table(key: str, items: Sequence[Item | None]) -> None:

@@ -23,7 +23,7 @@ def show_headline(choice: Choice, comparison: ComparedNumbers) -> None:
     first = headline(comparison, with_unfinished=False)
     lines = first.lines
     if not comparison.candidates:
-        lines = ("Nothing to compare with is chosen: add a candidate in the sidebar.",)
+        lines = ("No candidate is chosen: add one in the sidebar to compare.",)
     show_claim(facts, first.title, lines, bad=first.is_bad, warnings=state_sentences(choice))
     show_what_failed_printed(choice)
 

@@ -43,7 +43,7 @@ def show_reviews(first_line: FirstLine) -> None:
         names = _names(shown)
         st.html("".join(_row(head, names) for head in shown))
     else:
-        st.html("<p class=fs-note>No review is left by these filters.</p>")
+        st.html("<p class=fs-note>No review matches these filters.</p>")
 
 
 def _filters(every: tuple[ReviewHead, ...]) -> history.ReviewFilter:

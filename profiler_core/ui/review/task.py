@@ -27,8 +27,8 @@ def show_task(review: Review, finding: ReviewFinding) -> None:
 
 def _line(review: Review, task: FindingTask | None) -> str:
     if task is None:
-        return f"<p class=fs-rv-task>{state_chip('open')} <small>nobody looks after it</small></p>"
-    owner = escape(review.name_of(task.owner)) if task.owner else "nobody looks after it"
+        return f"<p class=fs-rv-task>{state_chip('open')} <small>no owner yet</small></p>"
+    owner = escape(review.name_of(task.owner)) if task.owner else "no owner yet"
     facts = [f"<b>{owner}</b>" if task.owner else owner]
     if task.due:
         is_late = task.state in history.UNFINISHED and task.due < _today().isoformat()

@@ -21,7 +21,7 @@ def ask_for_name() -> None:
         key=_TYPED,
         max_chars=100,
         on_change=_keep,
-        help="It stands under what you write.",
+        help="It is shown with everything you write.",
     )
 
 

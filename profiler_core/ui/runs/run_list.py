@@ -53,7 +53,7 @@ def show_runs(first_line: FirstLine) -> None:
         st.button("Refresh", help=_REFRESH, on_click=_refresh)
     shown = [_show_section(origin, title, words) for origin, title in _SECTIONS]
     if not any(shown) and words.split():
-        st.html("<p class=fs-note>Nothing here has all these words in its name.</p>")
+        st.html("<p class=fs-note>No capture, upload or sample matches these words.</p>")
 
 
 def _answer(first_line: FirstLine) -> None:

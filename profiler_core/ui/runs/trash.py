@@ -67,8 +67,8 @@ def show_trash() -> None:
     n_bytes = format_bytes(sum(deletion.n_bytes for deletion in deletions))
     with st.expander(f"Deleted ({len(deletions)}, {n_bytes})", type="compact"):
         st.html(
-            f"<p class=fs-note>Kept for {days_in_trash()}. Until then they take their place on "
-            "the disk, and of their owner's quota.</p>"
+            f"<p class=fs-note>Kept for {days_in_trash()}. Until then they still use disk "
+            "space and count towards their owner's quota.</p>"
         )
         _rows(deletions[:_MOST], names)
         if len(deletions) > _MOST:
@@ -111,7 +111,7 @@ def _rows(deletions: Sequence[Deletion], names: Mapping[str, str]) -> None:
                 args=("restore", deletion.deletion_id),
             )
             with st.container(width=140), st.popover("Delete for good", type="tertiary"):
-                st.html("<p class=fs-note>Nobody can put it back then.</p>")
+                st.html("<p class=fs-note>After that it cannot be restored.</p>")
                 st.button(
                     "Delete for good",
                     key=f"fs_empty_{deletion.deletion_id}",
@@ -138,6 +138,6 @@ def _act(deed: str, deletion_id: str) -> None:
             report(f"{deletion.title} is back.")
         else:
             history.empty(deletion_id, person=who.person)
-            report(f"{deletion.title} is gone for good.")
+            report(f"{deletion.title} was deleted for good.")
     except FusionscopeError as error:
         report(f"{error.problem} {error.remedy}")

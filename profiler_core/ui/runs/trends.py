@@ -177,17 +177,17 @@ def _sentences(
         sentences.append(
             "The band around a line holds 90 % of a run's timed rounds. A diamond and a dotted "
             "line mark a run around which something else changed: torch, the driver, the clocks. "
-            "A percentage stands where a run moved by more than its rounds wander."
+            "A percentage is shown where a run changed by more than the spread of its rounds."
         )
     if is_reduced:
         sentences.append(
-            f"A line of more than {history.MOST_POINTS} runs is drawn with fewer points; a change "
-            "is always told against the run before, drawn or not."
+            f"A line of more than {history.MOST_POINTS} runs is drawn with fewer points; "
+            "changes are against the run before, whether that one is drawn or not."
         )
     for n, text in (
         (charts.n_without_number, "not drawn: this number was not measured for {them}."),
         (charts.n_unfinished, "not drawn: {they} failed, or {were} stopped."),
-        (charts.n_without_workload, "not drawn: nothing says which workload {they} ran."),
+        (charts.n_without_workload, "not drawn: the workload of {them} is unknown."),
     ):
         if n:
             words = {"them": "them", "they": "they", "were": "were"}

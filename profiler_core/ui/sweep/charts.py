@@ -28,7 +28,7 @@ def show_speedup(sweep: Sweep) -> None:
         return
     section(
         f"Speed-up against {sweep.label}",
-        "Bars are 95 % intervals. A full mark: the whole interval lies above 1, compiling pays.",
+        "Bars are 95 % intervals. A filled mark: the whole interval is above 1, compiling pays.",
     )
     alt = "; ".join(
         f"{sweep.label} {value_text(point)}: "

@@ -73,7 +73,9 @@ def test_the_ledger_knows_where_it_would_be_wrong(of_t5):
 
 
 def test_page_and_json_say_how_the_ledger_knows(of_t5):
-    assert how_ledger_knows(of_t5).startswith("Known by shapes and names of operators and kernels")
+    assert how_ledger_knows(of_t5).startswith(
+        "Matched by shapes and names of operators and kernels"
+    )
     answer = fusion_answer(of_t5)
     assert answer.known_by == "shapes"
     assert answer.undecidable_candidate == of_t5.undecidable_candidate
