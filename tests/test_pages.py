@@ -308,6 +308,9 @@ def test_the_fusion_page_places_all_time_and_opens_a_group(home):
     app = opened("fusion", **COMPARISON)
     assert "GPU time is placed" in text_of(app)
     assert "Generated code" not in text_of(app)
+    # Beside a dossier 525 px are left of a window of 1280: the change is within them.
+    widths = json.loads(app.dataframe[0].proto.columns)
+    assert sum(widths[name]["width"] for name in ("group", "t0", "t1", "delta")) <= 525
     text = text_of(opened("fusion", **COMPARISON, item="group:1.0"))
     assert "What was generated for it is not known" in text
     assert "This match is" in text

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from profiler_core.analysis.rows.table import Table
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.markup import Markup, render
 from profiler_core.ui.dossier.address import item_link
 
@@ -22,6 +23,24 @@ def frame_height(n_rows: int, *, most_px: int) -> int:
 def change_us(change_ns: float) -> float:
     """A change in µs for a column with one decimal, which would call less than that "-0.0"."""
     return change_ns / 1e3 if abs(change_ns) >= _LEAST_CHANGE_NS else 0.0
+
+
+def column_of_time(label: str, longest: int, meaning: str, unit: str = "µs") -> Any:
+    """A column of one run's times, as wide as its head, which is cut in the middle.
+
+    Args:
+        label: of the run; the whole stands in the help.
+        longest: characters of it that there is room for.
+        meaning: for whoever points at the head.
+        unit: of the numbers.
+    """
+    head = clipped(label, longest)
+    return st.column_config.NumberColumn(
+        f"{head}, {unit}",
+        format="%.1f",
+        width=max(76, 34 + 7 * len(head)),
+        help=f"{label}: {meaning}",
+    )
 
 
 def column_of_each_run(

@@ -16,9 +16,9 @@ from profiler_core.ui.dossier.address import picked_row, picking_key
 from profiler_core.ui.download import download_button
 from profiler_core.ui.fusion.address import list_candidate, open_group
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import change_us, column_of_each_run, frame_height
+from profiler_core.ui.table import change_us, column_of_each_run, column_of_time, frame_height
 
-_LONGEST_HEAD = 16  # characters of a run's name
+_LONGEST_HEAD = 10  # characters of a run's name
 _MOST_ROWS = 2000
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
 
@@ -154,24 +154,13 @@ def _how(group: FoldedGroup) -> str:
 def _columns(pair: Pair) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     text = st.column_config.TextColumn
-    baseline, candidate = pair.labels
-    if max(map(len, pair.labels)) > _LONGEST_HEAD:
-        baseline, candidate = "baseline", "candidate"
     return {
-        "group": text("operators of the baseline", width=230, pinned=True),
-        "t0": number(
-            f"{baseline}, µs",
-            format="%.1f",
-            width=_width_px(baseline),
-            help=f"{pair.time_word} per step.",
-        ),
-        "t1": number(
-            f"{candidate}, µs",
-            format="%.1f",
-            width=_width_px(candidate),
-            help=f"{pair.time_word} per step.",
-        ),
-        "delta": number("Δ µs", format="%+.1f", width=76, help="Below 0: the candidate is faster."),
+        "group": text("operators of the baseline", width=200, pinned=True),
+        **{
+            f"t{side}": column_of_time(label, _LONGEST_HEAD, f"{pair.time_word} per step.")
+            for side, label in enumerate(pair.labels)
+        },
+        "delta": number("Δ µs", format="%+.1f", width=66, help="Below 0: the candidate is faster."),
         **column_of_each_run(
             "n",
             "kernels",
@@ -182,7 +171,7 @@ def _columns(pair: Pair) -> dict[str, Any]:
         "ranks": text(
             "all ranks, µs",
             width=150,
-            help=f"Of {candidate}: from the fastest to the slowest rank, per step.",
+            help=f"Of {pair.labels[1]}: from the fastest to the slowest rank, per step.",
         ),
         "dram": text(
             "DRAM",
@@ -194,7 +183,3 @@ def _columns(pair: Pair) -> dict[str, Any]:
         "phase": text("phase", width=80),
         "how": text("known with", width=130),
     }
-
-
-def _width_px(head: str) -> int:
-    return max(84, 40 + 7 * len(head))

@@ -18,7 +18,7 @@ from profiler_core.spreadsheet import harmless
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
 from profiler_core.ui.download import download_button
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import change_us, column_of_each_run, frame_height
+from profiler_core.ui.table import change_us, column_of_each_run, column_of_time, frame_height
 
 _HEIGHT_PX = 460
 # (characters of a name, the column that holds them in px, characters of a run's name) of two runs
@@ -150,12 +150,8 @@ def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
         "whole": st.column_config.TextColumn("whole name", width=240),
     }
     for run, label in enumerate(labels):
-        head = clipped(label, longest_head)
-        config[f"t{run}"] = st.column_config.NumberColumn(
-            f"{head}, µs",
-            format="%.1f",
-            width=max(76, 34 + 7 * len(head)),
-            help=f"{label}: time of all its calls in a step, µs.",
+        config[f"t{run}"] = column_of_time(
+            label, longest_head, "time of all its calls in a step, µs."
         )
         if run:
             config[f"d{run}"] = st.column_config.NumberColumn(

@@ -10,11 +10,10 @@ from profiler_core.analysis.item import Item, module_item, operator_item
 from profiler_core.analysis.modules import ModuleRow, ModuleSide
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.rows.modules import row_title
-from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
 from profiler_core.ui.modules.data import Shown
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import change_us, frame_height
+from profiler_core.ui.table import change_us, column_of_time, frame_height
 
 _MOST_ROWS = 2000
 _LONGEST_HEAD = 10  # characters of a run's name
@@ -154,20 +153,18 @@ def _from_table(key: str, items: Sequence[Item | None]) -> None:
 
 def _columns(shown: Shown) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    heads = [clipped(label, _LONGEST_HEAD) for label in shown.labels]
     after = shown.labels[1]
     against = f"Minus what {shown.labels[0]} has."
     return {
         "name": text("name", width=180, pinned=True),
         "class": text("class", width=120),
         **{
-            f"t{side}": number(
-                f"{head}, µs" if shown.is_pair else "time, µs",
-                format="%.1f",
-                width=max(76, 34 + 7 * len(head)),
-                help=f"{shown.labels[side]}: device time per step, with everything below it.",
+            f"t{side}": column_of_time(
+                label if shown.is_pair else "time",
+                _LONGEST_HEAD,
+                "device time per step, with everything below it.",
             )
-            for side, head in enumerate(heads)
+            for side, label in enumerate(shown.labels)
         },
         "delta": number("Δ µs", format="%+.1f", width=66, help="Below 0: the candidate is faster."),
         "share": number(
