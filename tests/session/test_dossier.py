@@ -179,6 +179,18 @@ def test_an_operator_has_the_time_of_its_groups(comparison: Comparison) -> None:
     }
 
 
+def test_an_operator_that_was_fused_takes_what_page_modules_says(comparison: Comparison) -> None:
+    """Nothing launches aten::relu any more, and yet the candidate computes it: not "→ 0 ns"."""
+    rows = [row for row in comparison.pairs[0].divided.operators if not row.is_only_in_candidate]
+    fused = [row for row in rows if row.shared_ns and row.step_ns(0)]
+    assert len(fused) > 2
+    for row in fused[:4]:
+        made = dossier(comparison, operator_item(row.op))
+        assert [time.time_ns for time in made.times] == [row.step_ns(0), row.step_ns(1)]
+        assert "→ 0 ns" not in made.answer
+        assert any("replace other operators too" in sentence for sentence in made.about)
+
+
 def test_an_event_leads_to_its_kernel_and_its_group(comparison: Comparison) -> None:
     trace = comparison.runs[1].required_trace()
     names = trace.device["name"].cast(str).to_list()

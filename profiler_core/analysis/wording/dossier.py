@@ -7,6 +7,7 @@ from profiler_core.analysis.dossier.record import Launch, RunTime
 from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.wording.groups import how_known, what_kind
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.units import (
@@ -174,6 +175,17 @@ def operator_answer(times: Sequence[RunTime], computes: str) -> str:
     """Its time in the runs, and what product it is."""
     text = times_answer(times)
     return f"{computes}: {text}" if computes else text
+
+
+def operator_about(row: OperatorRow, candidate: str) -> tuple[str, ...]:
+    """What of its time in the candidate is of kernels that replaced others too."""
+    shared_ns = row.shared_ns / max(1, row.n_steps[1])
+    if row.is_only_in_candidate or not shared_ns:
+        return ()
+    return (
+        f"{format_duration(shared_ns)} of it in {candidate} is its part of kernels that replace "
+        "other operators too, in proportion to the time that each took before.",
+    )
 
 
 def times_answer(times: Sequence[RunTime]) -> str:

@@ -7,7 +7,12 @@ from profiler_core.analysis.dossier.roofline import what_computes
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
 from profiler_core.analysis.item import Item, kernel_item, name_key
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.wording.dossier import missing_of_operator, operator_answer
+from profiler_core.analysis.operators import OperatorRow
+from profiler_core.analysis.wording.dossier import (
+    missing_of_operator,
+    operator_about,
+    operator_answer,
+)
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
@@ -26,8 +31,8 @@ _MOST_SHAPES = 12
 def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     """Everything about an operator, by the name that the traces have.
 
-    Times are of the device's kernels that it launches. Beside a baseline they are the ledger's:
-    of each kernel the operator that the ledger counts it for.
+    Times are of the device's kernels that it launches. Beside a baseline they are the ledger's: in
+    the candidate of what became of it, whatever launches that.
 
     Raises:
         NothingToAnalyse: no trace has a call of this operator with device work.
@@ -38,17 +43,20 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     groups = [pair.ledger.groups[number] for number in numbers] if pair is not None else []
     name = _name(item, named, groups)
     is_in_ledger = pair is not None and bool(groups)
-    times = (
-        _ledger_times(pair, groups, name)
-        if pair is not None and groups
-        else _own_times(comparison, works)
-    )
+    about: tuple[str, ...] = ()
+    if pair is not None and groups:
+        row = next((row for row in pair.divided.operators if row.op == name), None)
+        times = _ledger_times(pair, groups, name, row)
+        about = operator_about(row, pair.labels[1]) if row is not None else ()
+    else:
+        times = _own_times(comparison, works)
     kernels = _kernels(comparison, works)
     return Dossier(
         item=item,
         kind="operator",
         title=name,
         answer=operator_answer(times, what_computes([op for op in named if op.name in PRODUCTS])),
+        about=about,
         times=times,
         modules=modules_of(groups),
         relations=(
@@ -103,20 +111,26 @@ def _work(comparison: Comparison, number: int, item: Item) -> tuple[OpWork, ...]
     return op_work(trace, [name]) if name is not None else ()
 
 
-def _ledger_times(pair: Pair, groups: list[FusionGroup], name: str) -> tuple[RunTime, ...]:
+def _ledger_times(
+    pair: Pair, groups: Sequence[FusionGroup], name: str, row: OperatorRow | None
+) -> tuple[RunTime, ...]:
+    """As on page Modules: in the candidate its part of the kernels that replaced the operator.
+
+    What the candidate alone calls by this name, for other operators, has the time of these calls.
+    """
     times = []
     for side, run in enumerate((0, pair.number + 1)):
-        counted = [
+        calls = [
             (group.per_step(operator.time_ns, side), group.per_step(operator.n, side))
             for group in groups
             for operator in (group.baseline, group.candidate)[side].operators
             if operator.op == name
         ]
-        label = pair.labels[side]
-        if not counted:
-            times.append(RunTime(run, label))
-            continue
-        times.append(RunTime(run, label, sum(ns for ns, _ in counted), sum(n for _, n in counted)))
+        n = sum(n for _, n in calls) if calls else None
+        ns = sum(ns for ns, _ in calls) if calls else None
+        if row is not None and not row.is_only_in_candidate:
+            ns = row.step_ns(side)
+        times.append(RunTime(run, pair.labels[side], ns, n))
     return tuple(times)
 
 
