@@ -36,10 +36,10 @@ with page(SPEC) as first_line:
         order = choose_order()
     with loading(height_px=640):
         fused_pairs = all_fused(choice, drawn)
-    show_cut_traces(choice)
     if not fused_pairs:
         first_line.drop_question()  # the cards say why there is no answer
         st.stop()
+    show_cut_traces(choice)
     listed = listed if listed in fused_pairs else next(iter(fused_pairs))
 
     fused = fused_pairs[listed]

@@ -43,7 +43,7 @@ with page(SPEC) as first_line:
         alt="Time per step of the longest kernels in each run; the table below has the numbers.",
         on_pick=lambda name: open_item(kernel_item(name)),
     )
-    show_kernels(longest.labels, rows, measured)
+    show_kernels(longest.labels, rows, measured, is_compared=not cut)
     offer_csv(longest.labels, rows, measured)
     if choice.candidates:
         show_over_ranks(choice.comparison.pairs[choice.comparison.shown_first])

@@ -1,9 +1,17 @@
 """A notice above the numbers of runs of whose traces an unknown part is missing."""
 
+from collections.abc import Sequence
+
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.analysis.wording.sentence import listed
+from profiler_core.errors import NothingToAnalyse
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.problem_card import problem_card
+
+_REMEDY = (
+    "Record it again, or copy it again if the copy ended early: Kineto writes a file after the "
+    "profiled steps, and a process that is killed then leaves a part of it."
+)
 
 
 def show_cut_traces(choice: Choice) -> tuple[str, ...]:
@@ -15,15 +23,18 @@ def show_cut_traces(choice: Choice) -> tuple[str, ...]:
         if run.trace is not None and run.trace.tally.is_cut
     )
     if cut:
-        what = (
-            f"The trace of {cut[0]} is cut: {WHAT_IS_LEFT}"
-            if len(cut) == 1
-            else f"The traces of {listed(cut)} are cut: their numbers cover what is left of them, "
+        error = cut_traces(cut)
+        problem_card(error.problem, error.remedy)
+    return cut
+
+
+def cut_traces(labels: Sequence[str]) -> NothingToAnalyse:
+    """Why these runs are compared with none, and what to do."""
+    if len(labels) == 1:
+        problem = f"The trace of {labels[0]} is cut: {WHAT_IS_LEFT}"
+    else:
+        problem = (
+            f"The traces of {listed(labels)} are cut: their numbers cover what is left of them, "
             "and cannot be compared with other runs'."
         )
-        problem_card(
-            what,
-            "Record it again, or copy it again if the copy ended early: Kineto writes a file "
-            "after the profiled steps, and a process that is killed then leaves a part of it.",
-        )
-    return cut
+    return NothingToAnalyse(problem, remedy=_REMEDY)

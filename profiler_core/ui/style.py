@@ -204,8 +204,13 @@ a.fs-link.fs-here { text-decoration:underline; font-weight:600; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) {
     padding-right:calc(var(--fs-dossier) + 2rem); }
 }
-/* Beside a dossier the words of a finding take the width, and its amount a line above them. */
+/* Beside a dossier the words of a finding take the width, and its amount a line above them; what
+stands in a column for each run stands one below another. */
 @media (max-width:1700px) {
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) [class*=st-key-fs_sides_]
+    [data-testid=stHorizontalBlock] { flex-direction:column; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) [class*=st-key-fs_sides_]
+    [data-testid=stColumn] { width:100%; flex:1 1 auto; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-finding {
     grid-template-columns:minmax(0,1fr) auto; gap:2px 14px; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake {

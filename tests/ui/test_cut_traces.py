@@ -47,9 +47,12 @@ def test_of_a_cut_pair_no_page_begins_with_its_question(home, monkeypatch, page)
     keys = {"baseline": "run/cnn/reduce-overhead", "candidate": ["run/cnn/default"]}
     if not (home / "runs/cnn/default").exists():
         shutil.copytree(home / "runs/cnn/reduce-overhead", home / "runs/cnn/default")
-    text = text_of(opened(page, **keys)).replace("\\", "")
+    app = opened(page, **keys)
+    text = text_of(app).replace("\\", "")
     assert page_spec(page).question not in text
     assert "are cut" in text
+    assert text.count("Kineto writes a file") == 1
+    assert not [frame for frame in app.dataframe if "d1" in frame.value]
 
 
 def test_two_cut_traces_are_told_in_one_card(home, monkeypatch):

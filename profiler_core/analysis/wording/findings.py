@@ -42,14 +42,14 @@ def amount_text(prediction: Prediction) -> str:
     """What is expected, or the bound: "175 µs", "≤ 800 µs", "no gain"."""
     if prediction.is_bound:
         return f"≤ {format_duration(prediction.high_ns)}"
-    if prediction.is_loss:
+    if prediction.is_loss or _is_nothing(prediction):
         return "no gain"
     return format_duration(prediction.expected_ns)
 
 
 def interval_text(prediction: Prediction | None) -> str:
     """From the least to the most that may be saved: "81 to 243 µs"; "" for a bound or no number."""
-    if prediction is None or prediction.is_bound:
+    if prediction is None or prediction.is_bound or _is_nothing(prediction):
         return ""
     return format_durations(prediction.low_ns, prediction.high_ns)
 
@@ -60,7 +60,7 @@ def basis_text(prediction: Prediction | None) -> str:
         return ""
     if prediction.is_bound:
         return f"At most {format_duration(prediction.high_ns)}: {prediction.reason}."
-    if prediction.low_ns == prediction.high_ns == 0:
+    if _is_nothing(prediction):
         if prediction.basis != "simulated":
             return "It costs nothing here."
         return "A replay with this change saves nothing: something else is the limit here."
@@ -76,6 +76,10 @@ def basis_text(prediction: Prediction | None) -> str:
     if prediction.is_loss:
         return f"A replay with this change makes {slower}: something else is the limit here."
     return f"A replay with this change saves {interval}."
+
+
+def _is_nothing(prediction: Prediction) -> bool:
+    return prediction.low_ns == prediction.high_ns == 0
 
 
 def evidence_text(finding: Finding) -> str:

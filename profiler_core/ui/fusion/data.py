@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.session.pair import Pair
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.cut_traces import cut_traces
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import trace_path
 
@@ -17,7 +18,7 @@ def fused(choice: Choice, number: int) -> Pair:
         number: which of them.
 
     Raises:
-        NothingToAnalyse: there is no candidate, or a run has no trace.
+        NothingToAnalyse: there is no candidate, or a run has no trace or a cut one.
         BadInput: a trace cannot be read.
     """
     if not choice.candidates:
@@ -29,6 +30,8 @@ def fused(choice: Choice, number: int) -> Pair:
     for entry, run in zip(entries, (pair.baseline, pair.candidate), strict=True):
         trace_path(entry, run)
         run.required_summary()
+    if pair.numbers.cut_traces:
+        raise cut_traces(pair.numbers.cut_traces)
     _ = pair.ledger  # raises where there is none
     return pair
 
@@ -46,5 +49,6 @@ def all_fused(choice: Choice, numbers: Sequence[int]) -> dict[int, Pair]:
         try:
             pairs[number] = fused(choice, number)
         except FusionscopeError as error:
-            problem_card(f"{choice.labels[number + 1]}: {error.problem}", error.remedy)
+            which = f"{choice.labels[number + 1]}: " if len(numbers) > 1 else ""
+            problem_card(f"{which}{error.problem}", error.remedy)
     return pairs

@@ -32,11 +32,20 @@ _NO_NEWS_US = 0.5  # per step; smaller than what two profiled runs of the same c
 Measured = Sequence[Mapping[str, KernelCounters] | None]
 
 
-def show_kernels(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> None:
-    """Draw the table; a click anywhere in a row opens the dossier of its kernel."""
+def show_kernels(
+    labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured, *, is_compared: bool
+) -> None:
+    """Draw the table; a click anywhere in a row opens the dossier of its kernel.
+
+    Args:
+        labels: of the runs.
+        rows: their kernels.
+        measured: their counters.
+        is_compared: say what changed; not of a trace of which an unknown part is missing.
+    """
     key = picking_key("kernel_table")
     st.dataframe(
-        _styled(labels, rows, measured),
+        _styled(labels, rows, measured, is_compared=is_compared),
         hide_index=True,
         height=frame_height(len(rows), most_px=_HEIGHT_PX),
         column_config=_columns(labels, measured),
@@ -100,7 +109,9 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measu
     return out.getvalue()
 
 
-def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> Any:
+def _styled(
+    labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured, *, is_compared: bool
+) -> Any:
     frame = pd.DataFrame(
         {
             "name": kernel_labels([row.name for row in rows], _room(labels)[0]),
@@ -109,7 +120,7 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured
     for run in range(len(labels)):
         sides = [row.sides[run] for row in rows]
         frame[f"t{run}"] = [None if side is None else side.time_ns / 1e3 for side in sides]
-        if run:
+        if run and is_compared:
             frame[f"d{run}"] = [change_us(row.delta_ns(run)) for row in rows]
     frame["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
     for run in range(len(labels)):
@@ -120,7 +131,7 @@ def _styled(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured
             frame[f"m{run}"] = [_dram_mb(counted.get(row.name)) for row in rows]
     frame["whole"] = [plain_kernel_name(row.name) for row in rows]
     styled: Any = frame.style  # its stubs know no columns by name
-    deltas = [f"d{run}" for run in range(1, len(labels))]
+    deltas = [name for name in frame if str(name).startswith("d")]
     palette = colors()
 
     def color(change_us: float) -> str:

@@ -39,7 +39,9 @@ def show_live(runs: Sequence[Remembered], comparison: Comparison) -> None:
         "What the step had made and still held at the moment of its allocated peak.",
     )
     items = named_items(comparison)
-    for column, run in zip(st.columns(len(with_live), gap="large"), with_live, strict=True):
+    with st.container(key="fs_sides_live"):
+        columns = st.columns(len(with_live), gap="large")
+    for column, run in zip(columns, with_live, strict=True):
         with column:
             st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>")
             if run.report.live is not None:

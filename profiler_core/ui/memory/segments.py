@@ -27,7 +27,9 @@ def show_segments(runs: Sequence[Remembered]) -> None:
         "What the allocator holds from the device after the last step: coloured is in use, grey "
         "is free.",
     )
-    for column, run in zip(st.columns(len(with_segments), gap="large"), with_segments, strict=True):
+    with st.container(key="fs_sides_segments"):
+        columns = st.columns(len(with_segments), gap="large")
+    for column, run in zip(columns, with_segments, strict=True):
         segments = run.report.segments
         if segments is None:
             continue

@@ -47,7 +47,7 @@ def _sentence(vanished: Vanished, baseline: str, candidate: str) -> str:
     )
     balance = vanished.vanished_bytes
     return (
-        f"{baseline} makes {was} per step, {candidate} {now}: "
+        f"{baseline} makes {was} per step, {candidate} makes {now}: "
         f"{format_bytes(abs(balance))} {'less' if balance > 0 else 'more'}."
     )
 
