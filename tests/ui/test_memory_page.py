@@ -46,7 +46,7 @@ def test_the_peak_what_bounds_it_and_what_vanished(home):
     assert "default reserves 3 % less at its peak: 549 MB against 566 MB." in text
     assert "93 % of what eager has allocated" in text
     assert (
-        "eager makes 204 buffers (696 MB) per step, default 63 buffers (346 MB): 350 MB less."
+        "eager makes 204 buffers (696 MB) per step, default makes 63 buffers (346 MB): 350 MB less."
         in text
     )
     assert "12 × gelu" in text
