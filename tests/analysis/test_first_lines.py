@@ -99,10 +99,10 @@ def test_what_is_here_and_what_goes_on():
         "1 capture and 8 samples are here; the newest is resnet50, of 21 Nov 2026."
     )
     assert runs_line({"sample": 1}) == "1 sample is here."
-    assert jobs_line(0, 0, 0) == "No job runs or waits."
-    assert jobs_line(0, 0, 2, "capture") == "No capture runs or waits; 2 of the newest failed."
-    assert jobs_line(1, 2, 0) == "1 job runs and 2 wait."
-    assert jobs_line(0, 1, 3) == "1 job waits."
+    assert jobs_line(0, 0, 0) == "No job is running or waiting."
+    assert jobs_line(0, 0, 2, "capture") == "No capture is running or waiting; 2 of the newest failed."
+    assert jobs_line(1, 2, 0) == "1 job is running and 2 are waiting."
+    assert jobs_line(0, 1, 3) == "1 job is waiting."
     assert trends_line(0) == ""
     assert trends_line(3) == (
         "3 runs are recorded; none became slower than the run before it beyond the noise."
@@ -112,8 +112,8 @@ def test_what_is_here_and_what_goes_on():
 
 def test_what_wants_a_verdict_and_what_was_found():
     assert reviews_line(0, 0) == ""
-    assert reviews_line(5, 2) == "2 of 5 reviews want a verdict."
-    assert reviews_line(1, 1) == "1 of 1 review wants a verdict."
+    assert reviews_line(5, 2) == "2 of 5 reviews need a verdict."
+    assert reviews_line(1, 1) == "1 of 1 review needs a verdict."
     assert reviews_line(3, 0) == "3 reviews, all with a verdict."
     assert experiments_line(0, "", "") == ""
     assert experiments_line(1, "bert", "default is the fastest.") == "bert: default is the fastest."

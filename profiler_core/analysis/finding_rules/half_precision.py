@@ -37,7 +37,7 @@ def half_precision(facts: Facts) -> Finding | None:
         change=change,
         title="Most of the step is matrix products in 32 bits.",
         evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "
-        f"kernels without a half type in their name. {basis}",
+        f"kernels that compute in 32 bits, by their names. {basis}",
         advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",
         page="kernels",
         prediction=prediction,

@@ -163,13 +163,13 @@ def jobs_line(n_running: int, n_waiting: int, n_failed: int, noun: str = "job") 
     """What goes on now, and how many of the newest jobs failed."""
     if not n_running and not n_waiting:
         failed = f"; {n_failed} of the newest failed" if n_failed else ""
-        return f"No {noun} runs or waits{failed}."
+        return f"No {noun} is running or waiting{failed}."
     parts = []
     if n_running:
-        parts.append(f"{counted(n_running, noun)} {'runs' if n_running == 1 else 'run'}")
+        parts.append(f"{counted(n_running, noun)} {'is' if n_running == 1 else 'are'} running")
     if n_waiting:
         named = counted(n_waiting, noun) if not parts else str(n_waiting)
-        parts.append(f"{named} {'waits' if n_waiting == 1 else 'wait'}")
+        parts.append(f"{named} {'is' if n_waiting == 1 else 'are'} waiting")
     return f"{listed(parts)}."
 
 
@@ -179,7 +179,7 @@ def reviews_line(n: int, n_open: int) -> str:
         return ""
     if not n_open:
         return f"{counted(n, 'review')}, {'with a verdict' if n == 1 else 'all with a verdict'}."
-    return f"{n_open} of {counted(n, 'review')} {'wants' if n_open == 1 else 'want'} a verdict."
+    return f"{n_open} of {counted(n, 'review')} {'needs' if n_open == 1 else 'need'} a verdict."
 
 
 def experiments_line(n: int, title: str, answer: str) -> str:

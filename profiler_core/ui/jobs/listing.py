@@ -92,7 +92,7 @@ def _draw(listed: tuple[Job, ...]) -> None:
     ended = [job for job in listed if not job.is_live]
     section("Running and waiting")
     if not live:
-        st.html("<p class=fs-note>Nothing runs or waits.</p>")
+        st.html("<p class=fs-note>Nothing is running or waiting.</p>")
     for job in sorted(live, key=lambda job: (job.state == "queued", job.spec.submitted_at)):
         _row(job)
     if ended:

@@ -24,7 +24,7 @@ def show_reviews(first_line: FirstLine) -> None:
     """Draw the list, newest first; without any, say what a review is.
 
     Args:
-        first_line: of the page, which says how many want a verdict.
+        first_line: of the page, which says how many need a verdict.
     """
     tell()
     every = history.review_heads()
