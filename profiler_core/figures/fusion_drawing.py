@@ -24,6 +24,7 @@ class Words:
     colour: str | None = None
     size_px: float | None = None
     is_spare: bool = False  # left out where the picture is narrow
+    is_instead: bool = False  # shown only there
 
 
 Line = tuple[Words, ...]

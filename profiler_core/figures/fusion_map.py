@@ -134,7 +134,7 @@ def _write(figure: Figure, label: Label) -> None:
 
 
 def _markup(line: Line) -> str:
-    return "".join(map(_with_look, line))
+    return "".join(_with_look(words) for words in line if not words.is_instead)
 
 
 def _with_look(words: Words) -> str:

@@ -22,7 +22,7 @@ def show_over_ranks(pair: Pair) -> None:
     section("Over the ranks", f"{pair.labels[0]} and {pair.labels[1]}: {_said(job)}")
     table = one_rank_table(job, pair.labels, _MOST, pair.number + 1)
     if table.rows:
-        show_table(table, "fs-detail")
+        show_table(table, "fs-detail fs-parts")
     else:
         st.html("<p class=fs-note>No group is slower on one rank only.</p>")
     show_notes(job.notes)

@@ -90,6 +90,21 @@ def test_thousands_of_groups_are_small_markup(drawing):
     assert markup.count("class=ribbon") == len(drawing.ribbons)
 
 
+def test_beside_a_dossier_a_long_name_is_short(ledger):
+    """At 500 px it would lie over the stacks and over what was saved."""
+    group = ledger.groups[0]
+    long = replace(group.baseline.operators[0], op="aten::_scaled_dot_product_attention_backward")
+    named = replace(group, baseline=replace(group.baseline, operators=(long,)))
+    panels = [Panel("default", fold((named,)))]
+    markup = _markup(fusion_layout(panels, "eager", LIGHT))
+    (narrow,) = re.findall("<tspan class=instead display=none[^>]*>([^<]*)<", markup)
+    assert len(narrow.strip()) <= 28
+    wide = re.findall("<tspan class=spare[^>]*>([^<]*)<", markup)
+    assert wide[0].strip() == "_scaled_dot_product_attention_backward"
+    report = fusion_maps(panels, "eager", LIGHT, height_px=500)
+    assert not any(narrow.strip() in str(note.text) for note in report.layout.annotations)
+
+
 def test_foreign_names_are_text(ledger):
     group = ledger.groups[0]
     operator = replace(group.baseline.operators[0], op=NAME)
