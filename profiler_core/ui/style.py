@@ -147,7 +147,7 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-unfused th:nth-child(2) { width:13%; }
 .fs-unfused th:nth-child(3) { width:27%; }
 .fs-told td:first-child, .fs-nodes td:first-child { color:var(--fs-ink); }
-.fs-recompiles td:nth-child(2) { min-width:22ch; }
+.fs-recompiles td:nth-child(2), .fs-recompiles td:nth-child(3) { min-width:22ch; }
 /* Streamlit has white on the accent, and the dark mode's accent is light. */
 [data-testid=stMultiSelect] [data-tag], [data-testid=stMultiSelect] [data-tag] span,
 [data-testid=stMultiSelect] [data-tag] button,
@@ -204,6 +204,7 @@ a.fs-link.fs-here { text-decoration:underline; font-weight:600; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) {
     padding-right:calc(var(--fs-dossier) + 2rem); }
 }
+[data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t thead th { overflow-wrap:break-word; }
 /* Beside a dossier the words of a finding take the width, and its amount a line above them; what
 stands in a column for each run stands one below another. */
 @media (max-width:1700px) {

@@ -179,6 +179,17 @@ def test_an_operator_has_the_time_of_its_groups(comparison: Comparison) -> None:
     }
 
 
+def test_a_break_that_the_device_hides_costs_nothing_where_the_page_says_so() -> None:
+    ddp = SAMPLE.parent / "ddp"
+    made_of = Comparison.open([ddp / "eager", ddp / "default"])
+    report = made_of.compilation_of(1)
+    assert report is not None and report.break_cost is not None and report.break_cost.cost_ns == 0
+    made = dossier(made_of, break_item(1, 0))
+    assert made.answer == "It costs nothing: the device hides what the host does here."
+    assert made.times[0].time_ns == 0
+    assert not any("cost" in sentence for sentence in made.missing)
+
+
 def test_an_operator_that_was_fused_takes_what_page_modules_says(comparison: Comparison) -> None:
     """Nothing launches aten::relu any more, and yet the candidate computes it: not "→ 0 ns"."""
     rows = [row for row in comparison.pairs[0].divided.operators if not row.is_only_in_candidate]

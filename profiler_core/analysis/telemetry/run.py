@@ -246,8 +246,8 @@ def nothing_sampled(
 def _no_phase(record: RunRecord) -> str:
     if record.world_size > 1:
         return (
-            f"A capture with several ranks ({record.world_size} here) has no telemetry phase: it "
-            "ends by the clock, and ranks that each look at their own clock would part."
+            f"A capture with several ranks ({record.world_size} here) has no telemetry phase: "
+            "that ends after a time, and ranks that stop at different steps would wait forever."
         )
     return "The timed rounds took turns with other variants, and none ran alone."
 

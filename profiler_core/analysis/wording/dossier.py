@@ -201,11 +201,16 @@ def times_answer(times: Sequence[RunTime]) -> str:
 
 
 def break_answer(broken: BreakReport, total_ns: float | None) -> str:
-    """What it costs, of how much."""
-    if broken.cost_ns is None:
-        return f"{broken.cause.label}, met {_times(broken.event.n)} while compiling."
-    if not total_ns:
+    """What it costs, of how much.
+
+    Args:
+        broken: the break.
+        total_ns: what all breaks of the run cost together; None: not known.
+    """
+    if total_ns == 0:
         return "It costs nothing: the device hides what the host does here."
+    if broken.cost_ns is None or total_ns is None:
+        return f"{capitalised(broken.cause.label)}, met {_times(broken.event.n)} while compiling."
     return (
         f"Costs {format_duration(broken.cost_ns)} per step, of {format_duration(total_ns)} that "
         "all breaks cost together."
