@@ -152,6 +152,9 @@ a.fs-link:hover { text-decoration:underline; }
 [data-testid=stMultiSelect] [data-tag], [data-testid=stMultiSelect] [data-tag] span,
 [data-testid=stMultiSelect] [data-tag] button,
 [data-testid=stBaseButton-primary]:enabled p { color:var(--fs-surface); }
+/* Streamlit darkens the accent of what is pointed at or open, which a dark page hides. */
+:is([data-testid=stPopoverButton],[data-testid=stBaseButton-tertiary]):is(:hover,
+  [aria-expanded=true]) * { color:var(--fs-accent); }
 [data-testid=stCode] .comment { color:var(--fs-muted) !important; }
 [data-testid=stCode] .token:not(.comment) { filter:var(--fs-code-filter); }
 .fs-code { font-family:'JetBrains Mono',monospace; font-size:12.5px; line-height:1.55; margin:4px 0;

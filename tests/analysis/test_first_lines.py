@@ -113,7 +113,7 @@ def test_what_is_here_and_what_goes_on():
 def test_what_wants_a_verdict_and_what_was_found():
     assert reviews_line(0, 0) == ""
     assert reviews_line(5, 2) == "2 of 5 reviews need a verdict."
-    assert reviews_line(1, 1) == "1 of 1 review needs a verdict."
+    assert reviews_line(1, 1) == "1 review needs a verdict."
     assert reviews_line(3, 0) == "3 reviews, all with a verdict."
     assert experiments_line(0, "", "") == ""
     assert experiments_line(1, "bert", "default is the fastest.") == "bert: default is the fastest."

@@ -179,7 +179,8 @@ def reviews_line(n: int, n_open: int) -> str:
         return ""
     if not n_open:
         return f"{counted(n, 'review')}, {'with a verdict' if n == 1 else 'all with a verdict'}."
-    return f"{n_open} of {counted(n, 'review')} {'needs' if n_open == 1 else 'need'} a verdict."
+    of_all = "" if n_open == n else f"{n_open} of "
+    return f"{of_all}{counted(n, 'review')} {'needs' if n_open == 1 else 'need'} a verdict."
 
 
 def experiments_line(n: int, title: str, answer: str) -> str:
