@@ -100,7 +100,9 @@ def test_what_is_here_and_what_goes_on():
     )
     assert runs_line({"sample": 1}) == "1 sample is here."
     assert jobs_line(0, 0, 0) == "No job is running or waiting."
-    assert jobs_line(0, 0, 2, "capture") == "No capture is running or waiting; 2 of the newest failed."
+    assert (
+        jobs_line(0, 0, 2, "capture") == "No capture is running or waiting; 2 of the newest failed."
+    )
     assert jobs_line(1, 2, 0) == "1 job is running and 2 are waiting."
     assert jobs_line(0, 1, 3) == "1 job is waiting."
     assert trends_line(0) == ""

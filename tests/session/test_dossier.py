@@ -283,6 +283,8 @@ def test_a_finding_has_a_dossier_with_its_evidence() -> None:
         text = " ".join((made.answer, *made.about))
         assert finding.advice in text
         assert finding.evidence in text
+        assert (made.page, made.filters) == (finding.page, finding.filters)  # a way on
+        assert "no gain" not in made.answer
     breaks = next(f for f in findings if f.key == "graph_breaks")
     costs = relation(dossier(comparison, finding_item(1, breaks.key)), "breaks")
     report = comparison.compilation_of(1)

@@ -57,6 +57,14 @@ def test_an_upper_bound_is_marked_as_one(home):
     assert "At most " in text
 
 
+def test_the_dossier_of_a_finding_leads_to_the_page_that_shows_it(home):
+    pair = {"baseline": "run/c/eager", "candidate": ["run/c/default"]}
+    app = opened("overview", **pair, item="finding:1.launch_bound")
+    text = text_of(app)
+    assert "fs-dossier" in text
+    assert "See it on Timeline" in text
+
+
 def test_a_finding_of_a_review_is_drawn_without_a_dossier():
     row = FindingRow(
         "Two breaks.", "Seen twice.", "Mend them.", "1 ms", "per step", "x", is_grave=False

@@ -150,3 +150,5 @@ class Dossier:
     on_timeline: tuple[TimelineEvent, ...] = ()
     findings: tuple[Finding, ...] = ()
     missing: tuple[str, ...] = field(default=())
+    page: str = ""  # that shows what a finding is about; "": it is no finding
+    filters: tuple[tuple[str, str], ...] = ()  # of that page, as parameters of its address

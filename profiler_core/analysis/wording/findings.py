@@ -7,6 +7,7 @@ from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.units import format_duration, format_durations
 
+NO_GAIN = "no gain"  # in place of an amount
 _MOST_NAMED = 2
 _WEIGHED = ("launch_bound",)  # its advice says itself what to do where graphs would lose
 
@@ -43,7 +44,7 @@ def amount_text(prediction: Prediction) -> str:
     if prediction.is_bound:
         return f"≤ {format_duration(prediction.high_ns)}"
     if prediction.is_loss or _is_nothing(prediction):
-        return "no gain"
+        return NO_GAIN
     return format_duration(prediction.expected_ns)
 
 

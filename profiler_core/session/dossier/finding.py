@@ -6,7 +6,8 @@ from profiler_core.analysis.dossier.record import Dossier, Related, Relation, Re
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item, ItemKind, finding_item, kernel_item
 from profiler_core.analysis.kernel_sides import KernelRow
-from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.rows.findings import FindingRow, finding_rows
+from profiler_core.analysis.wording.findings import NO_GAIN
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.breaks import break_of
@@ -40,10 +41,18 @@ def finding_dossier(comparison: Comparison, item: Item) -> Dossier:
         item=item,
         kind="finding",
         title=finding.title,
-        answer=f"At stake: {stake}{interval}." if row.amount != "–" else "",
+        answer=_answer(row, f"{stake}{interval}"),
         about=tuple(filter(None, (row.evidence, row.advice, row.overlaps))),
         relations=tuple(_evidence(comparison, run, finding)),
+        page=finding.page,
+        filters=finding.filters,
     )
+
+
+def _answer(row: FindingRow, stake: str) -> str:
+    if row.amount == NO_GAIN:
+        return "Nothing would be gained here."
+    return f"At stake: {stake}." if row.amount != "–" else ""
 
 
 def findings_of(comparison: Comparison, run: int) -> tuple[Finding, ...]:

@@ -3,6 +3,7 @@
 The address is the only place that says so, so that links, reloads and the back button agree.
 """
 
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -28,6 +29,14 @@ def item_in_url() -> Item | None:
     if group := parameters.get("group"):
         return Item("group", f"{parameters.get('of', '1')}.{group}")
     return None
+
+
+def filters_of(filters: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Filters of a finding as parameters of its page's address; one may have several values."""
+    parameters: dict[str, list[str]] = {}
+    for name, value in filters:
+        parameters.setdefault(name, []).append(value)
+    return parameters
 
 
 def open_item(item: Item | None, *, by_link: bool = False, **more: str) -> None:

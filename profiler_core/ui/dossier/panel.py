@@ -8,10 +8,11 @@ from profiler_core.analysis.dossier.record import Dossier
 from profiler_core.analysis.item import Item
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.duration_histogram import duration_histogram
+from profiler_core.page_specs import page_spec
 from profiler_core.session.dossier.make import dossier
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.choice import Choice, Keys, keys_in_url, open_choice
-from profiler_core.ui.dossier.address import item_in_url
+from profiler_core.ui.dossier.address import filters_of, item_in_url, with_item
 from profiler_core.ui.dossier.bridge import draw_bridge
 from profiler_core.ui.dossier.draw import draw_dossier
 from profiler_core.ui.links import page_link, plain_label
@@ -80,3 +81,6 @@ def _way_on(choice: Choice, made: Dossier) -> None:
                 f"On the timeline, {plain_label(event.label)}",
                 {**choice.query, **place},
             )
+        if made.page and (spec := page_spec(made.page)) is not None and not spec.is_start:
+            there = with_item({**choice.query, **filters_of(made.filters)}, made.item)
+            page_link(made.page, f"See it on {spec.title}", there)

@@ -10,7 +10,7 @@ from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.wording.findings import together_text
 from profiler_core.markup import Markup, render
 from profiler_core.model.run import RunRecord
-from profiler_core.ui.dossier.address import item_link, with_item
+from profiler_core.ui.dossier.address import filters_of, item_link, with_item
 from profiler_core.ui.experiments.start import may_try, try_button
 from profiler_core.ui.links import Query, href_from_start
 from profiler_core.ui.page import section
@@ -91,7 +91,4 @@ def landing(finding: Finding, run: int, query: Query) -> Query:
         run: that it is of, its place in the choice.
         query: of the chosen runs.
     """
-    filters: dict[str, list[str]] = {}
-    for name, value in finding.filters:
-        filters.setdefault(name, []).append(value)
-    return with_item({**query, **filters}, item_of(finding, run))
+    return with_item({**query, **filters_of(finding.filters)}, item_of(finding, run))
