@@ -7,7 +7,12 @@ from profiler_core.ui.charts import let_browser_draw
 from profiler_core.ui.overview.category_table import show_categories
 from profiler_core.ui.overview.difference import show_difference
 from profiler_core.ui.overview.headline import show_headline
-from profiler_core.ui.overview.measure_table import show_definitions, show_measures, table_width_px
+from profiler_core.ui.overview.measure_table import (
+    measures_table,
+    show_definitions,
+    show_measures,
+    table_width_px,
+)
 from profiler_core.ui.overview.parts import show_step_bars, show_way_on, show_what_is_missing
 from profiler_core.ui.overview.server import show_server_steps
 from profiler_core.ui.overview.unmeasured import show_unmeasured
@@ -44,10 +49,11 @@ with page(SPEC):
         st.stop()
     show_headline(choice, numbers)
     show_upload_notes(choice)
-    left, right = two_columns(left_px=table_width_px(len(choice.entries)))
+    table = measures_table(numbers)
+    left, right = two_columns(left_px=table_width_px(table))
     with left:
         section("Side by side")
-        show_measures(numbers)
+        show_measures(table, numbers)
     with right:
         section("Where the time went")
         show_step_bars(sides)
