@@ -79,7 +79,7 @@ class Box {
 
   draw(results) {
     this.results = results
-    this.note.textContent = this.words() && !results.length ? "Nothing of these runs is called so." : ""
+    this.note.textContent = this.words() && !results.length ? "Nothing in these runs matches." : ""
     this.list.replaceChildren(...results.map((result, place) => this.row(result, place)))
     this.choose(0)
   }
