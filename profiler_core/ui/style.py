@@ -221,7 +221,8 @@ stands in a column for each run stands one below another. */
     grid-column:1 / -1; text-align:left; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake small { display:inline;
     margin-left:6px; }
-  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake br { display:none; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake br,
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts .fs-share { display:none; }
 }
 @media (max-width:1279px) {
   .st-key-fs_dossier:has(.fs-dossier) { box-shadow:-6px 0 24px rgba(0,0,0,.18); }
