@@ -173,7 +173,7 @@ def test_what_to_try_next(page: Page, server: Server, prefix: str) -> None:
     open_overview(page, server, f"{prefix}bert")
     expect(page.get_by_role("heading", name="What to do next")).to_be_visible()
     first = page.locator(".fs-finding").first
-    expect(first.locator(".fs-stake")).to_contain_text(re.compile(r"\d.* per step"))
+    expect(first.locator(".fs-stake")).to_contain_text(re.compile(r"\d.*per step"))
     expect(first).to_contain_text("torch.autocast")
     first.get_by_role("link", name="kernels").click()
     page.wait_for_url("**/kernels?*item=kernel*")
