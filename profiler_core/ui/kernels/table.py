@@ -112,6 +112,22 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measu
 def _styled(
     labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured, *, is_compared: bool
 ) -> Any:
+    frame = _frame(labels, rows, measured, is_compared=is_compared)
+    styled: Any = frame.style  # its stubs know no columns by name
+    deltas = [name for name in frame if str(name).startswith("d")]
+    palette = colors()
+
+    def color(change_us: float) -> str:
+        if abs(change_us) < _NO_NEWS_US:
+            return f"color:{palette.muted}"
+        return f"color:{palette.better if change_us < 0 else palette.worse}"
+
+    return styled.map(color, subset=deltas) if deltas else styled
+
+
+def _frame(
+    labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured, *, is_compared: bool
+) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "name": kernel_labels([row.name for row in rows], _room(labels)[0]),
@@ -130,16 +146,7 @@ def _styled(
         if counted:
             frame[f"m{run}"] = [_dram_mb(counted.get(row.name)) for row in rows]
     frame["whole"] = [plain_kernel_name(row.name) for row in rows]
-    styled: Any = frame.style  # its stubs know no columns by name
-    deltas = [name for name in frame if str(name).startswith("d")]
-    palette = colors()
-
-    def color(change_us: float) -> str:
-        if abs(change_us) < _NO_NEWS_US:
-            return f"color:{palette.muted}"
-        return f"color:{palette.better if change_us < 0 else palette.worse}"
-
-    return styled.map(color, subset=deltas) if deltas else styled
+    return frame
 
 
 def _dram_mb(counters: KernelCounters | None) -> float | None:
