@@ -1,6 +1,6 @@
 """An inference server's steps by phase and batch size, as rows; two runs side by side in a cell."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from profiler_core.analysis.graph_replays.phases import Kind, ServerPhase
 from profiler_core.analysis.rows.table import Cell, Table
@@ -54,13 +54,23 @@ def server_table(runs: Sequence[Sequence[ServerPhase]], labels: Sequence[str] = 
         label = _PHASES[name] + (f", {format_count(batch)}" if batch is not None else "")
         if len(runs) <= _MOST_IN_A_CELL:
             rows.append((Cell(label, below=_below(of_runs)), *_cells(of_runs, columns)))
-            continue
-        ran = [(n, phase) for n, phase in enumerate(of_runs) if phase is not None]
-        for place, (n, phase) in enumerate(ran):
-            head = Cell("" if place else label), Cell(labels[n], below=_below([phase]))
-            rows.append((*head, *_cells([phase], columns)))
+        else:
+            rows.extend(_row_of_each(label, labels, of_runs, columns))
     run = ("Run",) if len(runs) > _MOST_IN_A_CELL else ()
     return Table(("Phase, batch", *run, *columns), tuple(rows))
+
+
+def _row_of_each(
+    label: str,
+    labels: Sequence[str],
+    phases: Sequence[ServerPhase | None],
+    columns: Mapping[str, _Value],
+) -> Iterator[tuple[Cell, ...]]:
+    """A row for each run that has the phase; the first one names it."""
+    for name, phase in zip(labels, phases, strict=True):
+        if phase is not None:
+            yield Cell(label), Cell(name, below=_below([phase])), *_cells([phase], columns)
+            label = ""
 
 
 def _cells(phases: Sequence[ServerPhase | None], columns: Mapping[str, _Value]) -> tuple[Cell, ...]:
