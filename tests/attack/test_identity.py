@@ -9,13 +9,14 @@ from profiler_core.jobs import service as jobs
 from profiler_core.model.review import ReviewSide
 from profiler_core.owner_file import write_owner
 from profiler_core.person import account, shown_name, system_user, typed_name
-from profiler_core.store import catalogue, history, library
+from profiler_core.store import history, library
 from profiler_core.ui.review.writer import may_delete as may_delete_review
 from profiler_core.ui.review.writer import writer
 from profiler_core.ui.runs.ownership import may_delete, owner
 from profiler_core.ui.sign_in.deeds import note_look, note_sign_in, note_sign_out
 from profiler_core.ui.sign_in.visitor import visitor
 from tests.attack.conftest import ISSUER, RUNNER, Server
+from tests.everything import comparisons
 from tests.store.history.samples import redated_copy
 
 TEAM = """
@@ -30,7 +31,7 @@ def upload_of(home: Path, person: str) -> library.Comparable:
     folder = home / "uploads" / "20260101-000000-00000001"
     redated_copy(home, "c1").rename(folder_of_run(folder))
     write_owner(folder, person)
-    return next(group for group in catalogue.comparisons() if group.origin == "upload")
+    return next(group for group in comparisons() if group.origin == "upload")
 
 
 def folder_of_run(folder: Path) -> Path:
@@ -121,7 +122,7 @@ def test_a_captures_owner_survives_the_list_of_jobs(
     directory = redated_copy(home, "c1")
     write_owner(directory.parent, ADA)
     monkeypatch.setattr(jobs, "owner_of_capture", lambda _: None)
-    group = next(group for group in catalogue.comparisons() if group.origin == "capture")
+    group = next(group for group in comparisons() if group.origin == "capture")
     assert owner(group) == ADA
     assert history.record(directory).person == ADA
     server.is_at("127.0.0.1", TEAM, "ada", **MEMBER)

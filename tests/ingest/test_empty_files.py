@@ -10,7 +10,7 @@ import pytest
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.ingest.run import open_run
-from profiler_core.store import catalogue
+from tests.everything import comparisons
 from tests.uploading import accept
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -67,7 +67,7 @@ def test_run_json_itself(tmp_path, capsys):
     run.mkdir(parents=True)
     (run / "run.json").touch()
     assert told(capsys, "summary", run) == f"{run / 'run.json'} is empty."
-    (group,) = [group for group in catalogue.comparisons() if group.origin == "capture"]
+    (group,) = [group for group in comparisons() if group.origin == "capture"]
     (entry,) = group.entries
     assert entry.problem == "run.json is empty."
 

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from profiler_core import home
 from profiler_core.jobs import directory as files
+from tests.everything import comparisons
 
 ROOT = Path(__file__).resolve().parents[2]
 _KEEPS = "synchronous_commit=on"  # without it a killed database forgets what it has confirmed
@@ -111,10 +112,9 @@ def _upload_one(told: Path) -> None:
 
 
 def _delete_one(told: Path, chance: random.Random) -> None:
-    from profiler_core.store import catalogue
     from profiler_core.store.deletion import delete
 
-    uploads = [group for group in catalogue.comparisons() if group.origin == "upload"]
+    uploads = [group for group in comparisons() if group.origin == "upload"]
     if uploads:
         group = chance.choice(uploads)
         _say(told, "deleting", group.key)
@@ -264,12 +264,12 @@ def _is_of_job(pid: int, directory: Path) -> bool:
 def faults_of(told: Told) -> tuple[list[str], int, int]:
     """What is not as it was told; how many uploads are listed, and how many were given up."""
     from profiler_core.ingest.open import open_trace
-    from profiler_core.store import catalogue, incoming
+    from profiler_core.store import incoming
     from profiler_core.store.history.trash_list import trash_contents
 
     faults: list[str] = []
     listed: Counter[str] = Counter()
-    for group in catalogue.comparisons():
+    for group in comparisons():
         if group.origin != "upload":
             continue
         upload_id = group.path.name

@@ -6,14 +6,15 @@ import zipfile
 import pytest
 
 from profiler_core.errors import BadInput
-from profiler_core.store import catalogue, history, incoming, uploads
+from profiler_core.store import history, incoming, uploads
 from profiler_core.store.deletion import delete
 from profiler_core.store.history import recording, trash
+from tests.everything import comparisons
 from tests.store.history.samples import redated_copy
 
 
 def only_group():
-    (group,) = (g for g in catalogue.comparisons() if g.origin != "sample")
+    (group,) = (g for g in comparisons() if g.origin != "sample")
     return group
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
 from profiler_core.owner_file import write_owner
-from profiler_core.store import catalogue, history, owners
+from profiler_core.store import history, owners
 from profiler_core.store.deletion import delete
 from profiler_core.store.history import Rules, database
 from profiler_core.store.history.artifacts import artifacts
@@ -18,6 +18,7 @@ from profiler_core.store.history.clock import elapsed
 from profiler_core.store.history.tables import deletions
 from profiler_core.store.history.trash import empty_old
 from profiler_core.store.history.trash_list import deletions_of
+from tests.everything import comparisons
 from tests.store.history.samples import redated_copy
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -43,7 +44,7 @@ def files_of(folder):
 
 
 def only_group():
-    (group,) = (g for g in catalogue.comparisons() if g.origin != "sample")
+    (group,) = (g for g in comparisons() if g.origin != "sample")
     return group
 
 

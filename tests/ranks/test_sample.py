@@ -6,7 +6,7 @@ import pytest
 
 from profiler_core.ranks.find import find_ranks
 from profiler_core.ranks.job_of import job_of
-from profiler_core.store import catalogue
+from tests.everything import comparisons
 from tests.ranks.reference import collective_durations, rank_totals
 
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "ddp"
@@ -60,7 +60,7 @@ def test_waiting_and_bandwidth_equal_the_independent_ones(variant):
 
 
 def test_the_library_lists_one_run_for_each_variant():
-    (group,) = [g for g in catalogue.comparisons() if g.key == "sample/ddp"]
+    (group,) = [g for g in comparisons() if g.key == "sample/ddp"]
     assert [e.key for e in group.entries] == ["sample/ddp/eager", "sample/ddp/default"]
     assert all(e.run.world_size == 2 and e.is_readable for e in group.entries)
 

@@ -13,7 +13,7 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.session.folder import runs_of
 from profiler_core.session.reading import InProcess
 from profiler_core.session.run import Run
-from profiler_core.store import catalogue
+from tests.everything import comparisons
 from tests.session.two_classes import write_runs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,7 +162,7 @@ def test_a_folder_of_recorder_runs_is_what_the_library_takes_it_for(home, capsys
         record = json.loads((run / "run.json").read_text())
         del record["role"]
         (run / "run.json").write_text(json.dumps(record))
-    (group,) = (one for one in catalogue.comparisons() if one.origin == "capture")
+    (group,) = (one for one in comparisons() if one.origin == "capture")
     assert [entry.path for entry in group.entries] == runs_of(runs[0].parent) == runs
     assert main(["compare", str(runs[0].parent), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)

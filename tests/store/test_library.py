@@ -8,8 +8,9 @@ import pytest
 
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.store import catalogue, library
+from profiler_core.store import library
 from profiler_core.store.deletion import can_be_deleted, delete
+from tests.everything import comparisons
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def put(root, capture, variant, *, trace=True, **record):
 
 
 def only_group():
-    (group,) = catalogue.comparisons()
+    (group,) = comparisons()
     return group
 
 
@@ -63,7 +64,7 @@ def test_own_runs_come_before_samples_and_the_newest_first(home):
     put(home / "samples", "s", "eager")
     put(home / "runs", "old", "eager", created_at="2026-01-01T00:00:00Z")
     put(home / "uploads", "new", "1", created_at="2026-02-01T00:00:00Z")
-    assert [g.key for g in catalogue.comparisons()] == ["upload/new", "run/old", "sample/s"]
+    assert [g.key for g in comparisons()] == ["upload/new", "run/old", "sample/s"]
 
 
 def test_a_folder_that_is_itself_a_run_is_a_comparison_of_one(home):
@@ -220,7 +221,7 @@ def test_a_changed_run_json_is_read_anew(home):
 def test_deleting_takes_the_files_of_own_captures_and_nothing_else(home):
     put(home / "runs", "c", "eager")
     keep = put(home / "runs", "d", "eager")
-    group = next(g for g in catalogue.comparisons() if g.key == "run/c")
+    group = next(g for g in comparisons() if g.key == "run/c")
     assert can_be_deleted(group)
     delete(group)
     assert not (home / "runs" / "c").exists()
@@ -253,15 +254,15 @@ def test_only_what_changed_is_read_again(home, monkeypatch):
         "_read_comparable",
         lambda prefix, folder, root: (read.append(folder.name), really(prefix, folder, root))[1],
     )
-    assert [g.key for g in catalogue.comparisons()] == ["run/c", "run/b", "run/a"]
+    assert [g.key for g in comparisons()] == ["run/c", "run/b", "run/a"]
     assert sorted(read) == ["a", "b", "c"]
-    catalogue.comparisons()
+    comparisons()
     assert len(read) == 3
     put(home / "runs", "b", "default", role="candidate")  # a run more
     record = home / "runs" / "a" / "eager" / names.RUN_JSON
     record.write_text(record.read_text().replace("model", "another"))
     shutil.rmtree(home / "runs" / "c")
-    groups = {g.key: g for g in catalogue.comparisons()}
+    groups = {g.key: g for g in comparisons()}
     assert sorted(read[3:]) == ["a", "b"]
     assert len(groups["run/b"].entries) == 2 and groups["run/a"].title == "another"
     assert "run/c" not in groups

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from profiler_core.owner_file import write_owner
-from profiler_core.store import catalogue, incoming, library, uploads
+from profiler_core.store import incoming, library, uploads
 from profiler_core.store.owners import used_bytes
+from tests.everything import comparisons
 from tests.uploading import drop
 
 CAPTURE = Path(__file__).parents[1] / "fixtures" / "captures" / "customcnn_b1"
@@ -32,7 +33,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def uploaded() -> list[library.Comparable]:
-    return [group for group in catalogue.comparisons() if group.origin == "upload"]
+    return [group for group in comparisons() if group.origin == "upload"]
 
 
 class _Killed(BaseException):

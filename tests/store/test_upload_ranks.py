@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from profiler_core.ranks.find import find_ranks
-from profiler_core.store import catalogue, library
+from profiler_core.store import library
 from profiler_core.store.upload_ranks import job_name, jobs_among
+from tests.everything import comparisons
 from tests.uploading import accept
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "ddp"
@@ -107,7 +108,7 @@ def test_run_directories_of_single_ranks_are_listed_once(tmp_path, below, n_grou
         target = tmp_path / "home" / below / name.removeprefix("runs/")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
-    groups = [g for g in catalogue.comparisons() if g.origin == "capture"]
+    groups = [g for g in comparisons() if g.origin == "capture"]
     assert len(groups) == n_groups
     assert {e.path.name for g in groups for e in g.entries} == {"eager-r0", "default-r0"}
 

@@ -13,8 +13,9 @@ import pytest
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest.run import open_run
-from profiler_core.store import catalogue, incoming, library, uploads
+from profiler_core.store import incoming, library, uploads
 from profiler_core.store.upload_groups import display_names
+from tests.everything import comparisons
 from tests.ingest.slug_of import slug_of
 from tests.uploading import accept, drop
 
@@ -63,7 +64,7 @@ def test_two_traces_are_one_comparison_with_the_eager_one_as_baseline(own_home: 
     assert (candidate.run.name, candidate.run.role) == ("a-compiled", "candidate")
     assert candidate.run.baseline_run_id == baseline.run.run_id
     assert open_run(baseline.path).trace == baseline.path / "trace.json"
-    (group,) = [group for group in catalogue.comparisons() if group.origin == "upload"]
+    (group,) = [group for group in comparisons() if group.origin == "upload"]
     assert tuple(entry.key for entry in group.entries) == accepted.keys
     assert left_over(own_home) == []
 
@@ -168,7 +169,7 @@ def test_garbage_is_one_sentence_and_leaves_nothing(
     assert words in caught.value.problem
     assert "\n" not in caught.value.problem and len(caught.value.problem) < 300
     assert left_over(own_home) == []
-    assert all(group.origin == "sample" for group in catalogue.comparisons())
+    assert all(group.origin == "sample" for group in comparisons())
 
 
 def test_one_bad_file_among_good_ones_is_a_note() -> None:

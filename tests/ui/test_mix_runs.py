@@ -2,7 +2,7 @@
 
 from streamlit.testing.v1 import AppTest
 
-from profiler_core.store.catalogue import comparisons
+from tests.everything import comparisons
 
 
 def form() -> None:

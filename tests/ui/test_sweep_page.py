@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from profiler_core.jobs import directory as job_directory
-from profiler_core.store import catalogue, library
+from profiler_core.store import library
 from profiler_core.store.sweeps import sweeps
 from profiler_core.ui.capture.answers import Answers, check
 from tests.apps import checked, opened, text_of
+from tests.everything import comparisons
 
 SWEEP = Path(__file__).resolve().parents[1] / "fixtures" / "sweeps" / "simplecnn_cpu"
 
@@ -40,7 +41,7 @@ def change(home, edit):
 
 
 def key():
-    (found,) = sweeps(catalogue.comparisons())
+    (found,) = sweeps(comparisons())
     return found.key
 
 
@@ -62,7 +63,7 @@ def test_a_cold_link_shows_the_sweep(home):
 
 def test_each_point_is_a_link_to_its_comparison(home):
     said = text_of(opened("sweep"))
-    for group in catalogue.comparisons():
+    for group in comparisons():
         baseline = group.baseline.key.replace("/", "%2F")
         assert f"baseline={baseline}&amp;candidate=" in said
     assert said.count("target=_self") == 5
@@ -84,19 +85,19 @@ def test_another_sweep_is_chosen_in_the_sidebar(home):
             file.write_text(json.dumps(record))
     app = opened("sweep", sweep=key_of("other"))
     assert sweep_of(app) == "run/other"
-    for group in catalogue.comparisons():  # `open RUN --page sweep`: runs alone are in the address
+    for group in comparisons():  # `open RUN --page sweep`: runs alone are in the address
         of_run = opened("sweep", baseline=group.baseline.key)
         assert (sweep_of(of_run) == "run/other") == ("other-" in group.baseline.key)
         of_path = opened("sweep", baseline=library.key_of_path(group.baseline.path.resolve()))
         assert sweep_of(of_path) == sweep_of(of_run)
-    (first,) = (s.key for s in sweeps(catalogue.comparisons()) if s.key != "run/other")
+    (first,) = (s.key for s in sweeps(comparisons()) if s.key != "run/other")
     (control,) = app.sidebar.selectbox
     checked(control.set_value(first).run())
     assert sweep_of(app) == first
 
 
 def key_of(sweep_id):
-    return next(s.key for s in sweeps(catalogue.comparisons()) if s.key.endswith(sweep_id))
+    return next(s.key for s in sweeps(comparisons()) if s.key.endswith(sweep_id))
 
 
 def test_a_sweep_in_which_all_failed_has_no_empty_chart(home):

@@ -1,7 +1,7 @@
 """The kept list of all runs: what pages, agents and the command line list without a directory walk.
 
     groups(Wanted(origins=("capture",), words="bert bf16"), offset=25, limit=25) -> Page
-    group("run/20261121-1248-bert"), comparisons()
+    group("run/20261121-1248-bert")
     newest(100), line_of(keys)   -> lines of menus, with the labels of their runs
     first(), jobs(4), sweep_groups(8), n_sweeps()
     not_noted(where)             -> ended runs that the history there may lack
@@ -17,7 +17,6 @@ from profiler_core.store.catalogue.query import (
     Line,
     Page,
     Wanted,
-    comparisons,
     first,
     group,
     groups,
@@ -36,7 +35,6 @@ __all__ = [
     "LineOfRun",
     "Page",
     "Wanted",
-    "comparisons",
     "first",
     "group",
     "groups",

@@ -91,11 +91,6 @@ def group(key: str) -> Comparable | None:
     return next(iter(_groups(rows)), None)
 
 
-def comparisons() -> tuple[Comparable, ...]:
-    """All of them: own ones newest first, then the samples. Pages ask for some at a time."""
-    return groups(Wanted(), limit=_EVERYTHING).groups
-
-
 def newest(limit: int) -> tuple[Line, ...]:
     """The newest own ones, then every sample."""
     refresh()

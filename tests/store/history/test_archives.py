@@ -8,10 +8,11 @@ import pytest
 
 from profiler_core.errors import BadInput, FusionscopeError, NothingToAnalyse
 from profiler_core.ingest.run import open_run
-from profiler_core.store import catalogue, history, library
+from profiler_core.store import history, library
 from profiler_core.store.history import database, packing
 from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.key_parts import encode_part
+from tests.everything import comparisons
 from tests.store.history.samples import redated_copy
 
 
@@ -55,7 +56,7 @@ def test_a_whole_capture_is_received_from_its_folder(home, tmp_path):
         redated_copy(tmp_path / "elsewhere", "c1", variant=variant)
     found, _ = history.receive(tmp_path / "elsewhere" / "runs" / "c1")
     assert {run.run_id for run in found} == {"c1.eager", "c1.default"}
-    (group,) = [g for g in catalogue.comparisons() if g.origin == "capture"]
+    (group,) = [g for g in comparisons() if g.origin == "capture"]
     assert len(group.entries) == 2
 
 

@@ -15,9 +15,9 @@ import pytest
 
 from profiler_core.ingest.run import open_run
 from profiler_core.store import history
-from profiler_core.store.catalogue import comparisons
 from profiler_core.store.history import database, places
 from profiler_core.store.history.packing import content_hash
+from tests.everything import comparisons
 from tests.store.history.samples import ROOT, redated_copy
 
 START_TIMEOUT_S = 60.0
