@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import polars
 import pytest
 
+from tests.browser import chromium
 from tests.conftest import COLLECTED, LONGEST, TESTS
 from tests.lazily import Lazily
 from tests.scheduling import BrowsersTogether
@@ -97,3 +98,40 @@ def test_one_worker_takes_the_files_that_import_torch():
     workers = _worked_off(mixed + with_torch, 4)
     assert [file for file in workers[2] if file in with_torch] == workers[2][:4] == with_torch
     assert all(not set(files) & set(with_torch) for files in (*workers[:2], workers[3]))
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """Puts a program of this name, which says these words, into the only folder of programs."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CHROMIUM", raising=False)
+
+    def put(name, says=""):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho '{says}'\n")
+        program.chmod(0o755)
+        return str(program)
+
+    return put
+
+
+def test_browser_tests_take_the_shell_before_the_whole_browser(programs, monkeypatch):
+    whole = programs("chromium")
+    assert chromium.find() == whole
+    shell = programs("chromium-headless-shell")
+    assert chromium.find() == shell
+    monkeypatch.setenv("CHROMIUM", whole)
+    assert chromium.find() == whole
+
+
+def test_the_shell_is_asked_for_in_the_version_of_the_browser_that_is_there(programs, monkeypatch):
+    """Another version would take the browser with it; where none can be had, the browser does."""
+    asked = []
+    monkeypatch.setattr(chromium, "install_package", lambda package, _called: asked.append(package))
+    whole = programs("chromium")
+    assert chromium.install() == whole  # no dpkg
+    programs("dpkg-query", "156.0-1")
+    assert chromium.install() == whole
+    shell = programs("chromium-headless-shell")
+    assert chromium.install() == shell
+    assert asked == ["chromium-headless-shell=156.0-1"]
