@@ -156,20 +156,16 @@ def test_an_error_in_the_users_code_is_one_sentence(
     expect(main).not_to_contain_text("Traceback")
 
 
-@pytest.mark.parametrize(
-    ("code", "sentence"),
-    [
+def test_a_wrong_path_is_said_beside_the_field(page: Page, own_server: Server, model: Path) -> None:
+    choose_own_code(page, own_server, "tiny.py")
+    for code, sentence in (
         ("tiny.py", "does not name a function in a file"),
         ("/nowhere/tiny.py:build", "/nowhere/tiny.py cannot be read"),
-        ("{model}:biuld", "has no function biuld. It has build."),
-    ],
-)
-def test_a_wrong_path_is_said_beside_the_field(
-    page: Page, own_server: Server, model: Path, code: str, sentence: str
-) -> None:
-    choose_own_code(page, own_server, code.format(model=model))
-    expect(page.get_by_role("alert")).to_contain_text(sentence)
-    expect(page.get_by_role("button", name="Start capture")).to_be_disabled()
+        (f"{model}:biuld", "has no function biuld. It has build."),
+    ):
+        fill(page, "File and function", code)
+        expect(page.get_by_role("alert")).to_contain_text(sentence)
+        expect(page.get_by_role("button", name="Start capture")).to_be_disabled()
 
 
 def test_the_form_writes_the_command_of_a_sweep(page: Page, own_server: Server) -> None:
@@ -187,7 +183,7 @@ def test_the_form_writes_the_command_of_a_sweep(page: Page, own_server: Server) 
     expect(page.get_by_text("--sweep=batch-size=1,8")).to_be_visible()
 
 
-def test_an_environment_that_cannot_be_used_is_said_before_anything_starts(
+def test_an_environment_says_what_it_offers_or_why_it_cannot_be_used_before_anything_starts(
     page: Page, own_server: Server, tmp_path: Path
 ) -> None:
     venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
@@ -203,14 +199,9 @@ def test_an_environment_that_cannot_be_used_is_said_before_anything_starts(
         expect(page.get_by_role("button", name="Start capture")).to_be_disabled()
         # The answer draws the whole page once more, and a text typed meanwhile would be lost.
         at_rest(page)
-    expect(page.get_by_test_id("stMain")).not_to_contain_text("Traceback")
-
-
-def test_an_environment_says_what_it_offers(page: Page, own_server: Server) -> None:
-    page.goto(own_server.link("capture"))
-    at_rest(page)
-    fill(page, "Python environment", sys.prefix)
     main = page.get_by_test_id("stMain")
+    expect(main).not_to_contain_text("Traceback")
+    fill(page, "Python environment", sys.prefix)
     expect(main).to_contain_text("offers torch.compile, trace", timeout=CAPTURE_TIMEOUT_MS)
     expect(main).to_contain_text("This environment")
     expect(page.get_by_role("button", name="Start capture")).to_be_enabled()

@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, Server, capture_of, ready
+from tests.browser.conftest import ROOT, Server, capture_of, ready, watched_page
 from tests.browser.waiting import expect_to_fit, widths
 from tests.ingest.memory_snapshot.snapshots import a_snapshot, pickled
 
@@ -37,29 +37,34 @@ def expect_the_page(page: Page) -> None:
     expect(page.locator(".js-plotly-plot")).to_have_count(5)
 
 
-def test_it_opens_cold_and_says_where_the_memory_went(page: Page, own_server: Server) -> None:
-    page.goto(own_server.link("memory", **PAIR))
-    ready(page)
-    expect_the_page(page)
-    expect_to_fit(page, 1440)
+@pytest.fixture(scope="class")
+def opened(browser: Browser, own_server: Server) -> Iterator[Page]:
+    """The page, opened cold once for the tests of a class."""
+    for page in watched_page(browser):
+        page.goto(own_server.link("memory", **PAIR))
+        ready(page)
+        yield page
+
+
+class TestOneWindow:
+    def test_it_opens_cold_and_says_where_the_memory_went(self, opened: Page) -> None:
+        expect_the_page(opened)
+        expect_to_fit(opened, 1440)
+
+    def test_what_is_drawn_is_in_the_address(self, opened: Page) -> None:
+        opened.get_by_role("radio", name="Everything held").click()
+        ready(opened)
+        opened.wait_for_url(lambda url: "Everything" in url)
+        opened.reload()
+        ready(opened)
+        expect(opened.get_by_role("radio", name="Everything held")).to_be_checked()
+        expect(opened.locator(".js-plotly-plot .scatterlayer .trace")).to_have_count(4)
 
 
 def test_in_the_dark_it_is_not_wider_than_its_window(dark_page: Page, own_server: Server) -> None:
     for width in widths(dark_page, own_server.link("memory", **PAIR)):
         expect_to_fit(dark_page, width)
     expect_the_page(dark_page)
-
-
-def test_what_is_drawn_is_in_the_address(page: Page, own_server: Server) -> None:
-    page.goto(own_server.link("memory", **PAIR))
-    ready(page)
-    page.get_by_role("radio", name="Everything held").click()
-    ready(page)
-    page.wait_for_url(lambda url: "Everything" in url)
-    page.reload()
-    ready(page)
-    expect(page.get_by_role("radio", name="Everything held")).to_be_checked()
-    expect(page.locator(".js-plotly-plot .scatterlayer .trace")).to_have_count(4)
 
 
 def test_names_out_of_a_snapshot_are_text(page: Page, own_server: Server) -> None:

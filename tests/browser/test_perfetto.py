@@ -30,7 +30,7 @@ def serve_ui(route: Route) -> None:
         route.fulfill(status=404)
         return
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-    route.fulfill(body=file.read_bytes(), content_type=kind)
+    route.fulfill(path=file, content_type=kind)
 
 
 @pytest.fixture

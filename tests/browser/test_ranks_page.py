@@ -45,10 +45,15 @@ def expect_the_slow_rank(page: Page) -> None:
     expect(page.get_by_role("rowheader", name="Bus bandwidth, all-reduce")).to_be_visible()
 
 
-def test_it_opens_cold_and_names_the_slow_rank(page: Page, ranks_server: Server) -> None:
+def test_it_opens_cold_names_the_slow_rank_and_opens_the_second_opinion(
+    page: Page, ranks_server: Server
+) -> None:
     page.goto(ranks_server.link("ranks", **PAIR))
     ready(page)
     expect_the_slow_rank(page)
+    at_rest(page)
+    page.get_by_text("Temporal breakdown · agrees with ours").click()
+    expect(page.get_by_role("rowheader", name="rank 0: compute")).to_be_visible()
 
 
 def test_in_the_dark_it_is_not_wider_than_its_window(dark_page: Page, ranks_server: Server) -> None:
@@ -76,10 +81,3 @@ def test_rank_traces_are_dropped_and_compared(
     expect(heading).to_contain_text(
         "Rank 0 waits for rank 1, in eager and compiled alike", timeout=120_000
     )
-
-
-def test_the_second_opinion_opens(page: Page, ranks_server: Server) -> None:
-    page.goto(ranks_server.link("ranks", **PAIR))
-    at_rest(page)
-    page.get_by_text("Temporal breakdown · agrees with ours").click()
-    expect(page.get_by_role("rowheader", name="rank 0: compute")).to_be_visible()

@@ -3,10 +3,12 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from profiler_core.cli.main import main
 from tests.browser.conftest import PAGE_TIMEOUT_MS, at_rest, empty_tab, ready
@@ -40,32 +42,49 @@ def reports(tmp_path_factory, columns):
     return folder
 
 
-def opened(browser: Browser, path: Path, width: int = 1280):
-    """(page, complaints, requests): offline, every request beside the file itself refused."""
-    context = browser.new_context(viewport={"width": width, "height": 900})
+@dataclass(frozen=True)
+class Offline:
+    """A tab without a network: what it complained of and asked for since it opened a report."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def open(self, path: Path, width: int = 1280) -> None:
+        """Every request beside the file itself is refused."""
+
+        def refuse(route: Route) -> None:
+            if route.request.url.split("#")[0] == path.as_uri():
+                route.continue_()
+            else:
+                self.requests.append(route.request.url)
+                route.abort()
+
+        self.complaints.clear()
+        self.requests.clear()
+        self.page.unroute_all()
+        self.page.route(re.compile(".*"), refuse)
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.goto(path.as_uri(), timeout=PAGE_TIMEOUT_MS)
+
+
+@pytest.fixture(scope="module")
+def offline(browser: Browser) -> Iterator[Offline]:
+    """One for all reports: its process has compiled the charts' library, a second of a core."""
+    context = browser.new_context()
     context.set_offline(True)
-    requests: list[str] = []
-
-    def refuse(route):
-        if route.request.url.split("#")[0] == path.as_uri():
-            route.continue_()
-        else:
-            requests.append(route.request.url)
-            route.abort()
-
-    context.route(re.compile(".*"), refuse)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(path.as_uri(), timeout=PAGE_TIMEOUT_MS)
-    return page, complaints, requests
+    tab = Offline(context.new_page())
+    tab.page.on("console", lambda m: tab.complaints.append(m.text) if m.type == "error" else None)
+    tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
+    yield tab
+    context.close()
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_every_chart_is_drawn_from_disk_without_a_network(browser, reports, name):
+def test_every_chart_is_drawn_from_disk_without_a_network(offline, reports, name):
     """Opened on a phone, then in a large window."""
-    page, complaints, requests = opened(browser, reports / f"{name}.html", 390)
+    offline.open(reports / f"{name}.html", 390)
+    page = offline.page
     n_written = (reports / f"{name}.html").read_text().count("Plotly.newPlot(")
     for width, at_least in ((390, 250), (1280, 391)):
         page.set_viewport_size({"width": width, "height": 900})
@@ -76,10 +95,9 @@ def test_every_chart_is_drawn_from_disk_without_a_network(browser, reports, name
         assert len([c for c in charts if c["drawn"]]) == len(charts) <= n_written
         assert all(c["width"] > 250 and c["height"] > 60 and c["marks"] > 5 for c in charts), charts
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")
-    assert complaints == [] and requests == []
+    assert offline.complaints == [] and offline.requests == []
     expect_the_width_of_the_paper(page)
-    assert complaints == []
-    page.context.close()
+    assert offline.complaints == []
 
 
 def expect_the_width_of_the_paper(page: Page) -> None:
@@ -91,22 +109,22 @@ def expect_the_width_of_the_paper(page: Page) -> None:
     page.wait_for_function(f"w => Math.abs({_WIDTH_OF_FIRST} - w) < 40", arg=before)
 
 
-def test_hostile_names_run_nothing(browser, tmp_path):
+def test_hostile_names_run_nothing(offline, tmp_path):
     from profiler_core.report.html.document import html_report
 
     path = tmp_path / "hostile.html"
     path.write_text(html_report(hostile_contents()), encoding="utf-8")
-    page, complaints, requests = opened(browser, path)
+    offline.open(path)
+    page = offline.page
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.reload()
     assert all(c["drawn"] for c in page.evaluate(_DRAWN))
     assert page.locator("a[href*=evil], script[src], img, iframe").count() == 0
-    assert dialogs == [] and complaints == [] and requests == []
-    page.context.close()
+    assert dialogs == [] and offline.complaints == [] and offline.requests == []
 
 
-def test_the_overview_hands_out_the_report(browser, page, server, tmp_path):
+def test_the_overview_hands_out_the_report(offline, page, server, tmp_path):
     """What the button gives is the file that the command writes: it opens and draws alike."""
     keys = {"baseline": "sample/customcnn/eager", "candidate": "sample/customcnn/default"}
     page.goto(server.link(**keys))
@@ -119,11 +137,10 @@ def test_the_overview_hands_out_the_report(browser, page, server, tmp_path):
     assert found.value.suggested_filename == "report-customcnn.html"
     path = tmp_path / "handed.html"
     found.value.save_as(path)
-    report, complaints, requests = opened(browser, path)
-    assert all(chart["drawn"] for chart in report.evaluate(_DRAWN))
-    assert "are left out" in report.locator("footer").inner_text()
-    assert complaints == [] and requests == []
-    report.context.close()
+    offline.open(path)
+    assert all(chart["drawn"] for chart in offline.page.evaluate(_DRAWN))
+    assert "are left out" in offline.page.locator("footer").inner_text()
+    assert offline.complaints == [] and offline.requests == []
 
 
 def test_a_report_that_cannot_be_made_says_why_and_what_to_do(browser, server):

@@ -17,7 +17,7 @@ from tests.browser.conftest import (
     ready,
     watched_page,
 )
-from tests.browser.waiting import expect_to_fit
+from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
 
@@ -215,9 +215,6 @@ def test_a_link_to_no_review_is_a_sentence(page: Page, own_server: Server) -> No
     assert page.locator("img[onerror]").count() == 0
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_fits_its_window(page: Page, own_server: Server, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 844})
-    page.goto(own_server.link("review", **COMPARISON))
-    ready(page)
-    expect_to_fit(page, width)
+def test_the_page_fits_its_window(page: Page, own_server: Server) -> None:
+    for width in widths(page, own_server.link("review", **COMPARISON)):
+        expect_to_fit(page, width)

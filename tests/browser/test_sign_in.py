@@ -11,9 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from profiler_core.ui.routes.token import sign
 from tests.browser.conftest import CAPTURES, ROOT, Server, ready, running_server, watched_page
@@ -80,20 +85,20 @@ def let_in() -> LetIn:
     return {}
 
 
-def signed_in(page: Page, team: Server, subject: str, let_in: LetIn) -> None:
-    """As a person whom the server knows from an earlier test, or by `sign_in`."""
+def signed_in(page: Page, team: Server, subject: str, let_in: LetIn, link: str) -> None:
+    """At this link, as a person whom the server knows from an earlier test, or by `sign_in`."""
     if subject in let_in:
         page.context.add_cookies(let_in[subject])
-        page.goto(team.link())
+        page.goto(link)
         ready(page)
         return
-    sign_in(page, team, subject)
+    sign_in(page, team, subject, link)
     let_in[subject] = page.context.cookies(team.url)
 
 
-def sign_in(page: Page, team: Server, subject: str, link: str = "") -> None:
-    """From the card to the provider and back."""
-    page.goto(link or team.link())
+def sign_in(page: Page, team: Server, subject: str, link: str) -> None:
+    """From the card that stands at this link to the provider, and back to the link."""
+    page.goto(link)
     ready(page)
     with at_the_provider(page):
         page.get_by_role("button", name="Sign in").click()
@@ -139,27 +144,73 @@ def everything_sent(page: Page) -> Iterator[list[bytes]]:
     page.remove_listener("websocket", listen)
 
 
-def test_a_stranger_sees_the_card_and_no_data_on_any_page(browser: Browser, team: Server) -> None:
+def told_on(team: Server, name: str) -> list[bytes]:
+    """All that the server sends to a stranger's browser that opens this page."""
+    ask = BackMsg()
+    ask.rerun_script.page_name = name
+    ask.rerun_script.query_string = urlencode(COMPARISON)
+    address = f"{team.url.replace('http', 'ws', 1)}/_stcore/stream"
+    frames: list[bytes] = []
+    with connect(address, origin=Origin(team.url), max_size=None) as socket:
+        socket.send(ask.SerializeToString())
+        while True:
+            frames.append(socket.recv(timeout=60, decode=False))
+            message = ForwardMsg.FromString(frames[-1])
+            if message.WhichOneof("type") == "script_finished":
+                assert message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+                return frames
+
+
+def assert_nothing_of_the_runs(frames: list[bytes]) -> None:
+    """Neither their workload nor a candidate is named."""
+    assert frames
+    for secret in (SECRET_NAME.encode(), b"reduce-overhead"):
+        assert not any(secret in frame for frame in frames)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_stranger_is_told_to_sign_in_and_no_data_on_any_page(team: Server, name: str) -> None:
+    """The messages that the browser draws a page from: a page there takes a second of a core."""
+    frames = told_on(team, name)
+    assert any(b"Sign in" in frame for frame in frames)
+    assert_nothing_of_the_runs(frames)
+    assert not any(b"Start capture" in frame for frame in frames)
+    kinds = {ForwardMsg.FromString(frame).WhichOneof("type") for frame in frames}
+    assert "delta" in kinds
+    assert "navigation" not in kinds  # the menu of pages
+
+
+def test_a_stranger_sees_the_card_and_no_data(browser: Browser, team: Server) -> None:
     for page in watched_page(browser):
         with everything_sent(page) as sent:
-            for name in PAGES:
+            for name in ("", "capture", "kernels"):
                 page.goto(team.link(name, **COMPARISON))
                 ready(page)
                 expect(page.get_by_role("button", name="Sign in")).to_be_visible()
                 assert SECRET_NAME not in page.content(), name
                 assert page.get_by_test_id("stSidebarNav").count() == 0
                 assert page.get_by_role("button", name="Start capture").count() == 0
-            assert sent and not any(SECRET_NAME.encode() in frame for frame in sent)
-            assert not any(b"reduce-overhead" in frame for frame in sent)
+            assert_nothing_of_the_runs(sent)
+
+
+def test_signing_in_leads_on_to_where_the_link_led(
+    browser: Browser, team: Server, let_in: LetIn
+) -> None:
+    for page in watched_page(browser):
+        sign_in(page, team, "vera", team.link("kernels", q="gemm", **COMPARISON))
+        let_in["vera"] = page.context.cookies(team.url)
+        expect(page).to_have_url(
+            re.compile(r"/kernels\?(?=.*q=gemm)(?=.*baseline=run%2Fcnn%2Feager)")
+        )
+        ready(page)
+        expect(page.get_by_role("heading", name="Kernels")).to_be_visible()
 
 
 def test_a_viewer_sees_runs_and_cannot_capture(
     browser: Browser, team: Server, let_in: LetIn
 ) -> None:
     for page in watched_page(browser):
-        signed_in(page, team, "vera", let_in)
-        page.goto(team.link(**COMPARISON))
-        ready(page)
+        signed_in(page, team, "vera", let_in, team.link(**COMPARISON))
         expect(page.get_by_text(SECRET_NAME).first).to_be_visible()
         page.goto(team.link("capture"))
         ready(page)
@@ -174,9 +225,7 @@ def test_a_viewer_sees_runs_and_cannot_capture(
 
 def test_a_runner_can_capture(browser: Browser, team: Server, let_in: LetIn) -> None:
     for page in watched_page(browser):
-        signed_in(page, team, "rob", let_in)
-        page.goto(team.link("capture"))
-        ready(page)
+        signed_in(page, team, "rob", let_in, team.link("capture"))
         expect(page.get_by_role("button", name="Start capture")).to_be_enabled()
         expect(page.get_by_role("link", name="Activity")).to_have_count(0)
 
@@ -195,7 +244,7 @@ def test_a_token_is_shown_once_and_opens_nothing_once_it_is_revoked(
             return error.code
 
     for page in watched_page(browser):
-        signed_in(page, team, "rob", let_in)
+        signed_in(page, team, "rob", let_in, team.link())
         page.get_by_test_id("stSidebarNav").get_by_role("link", name="API tokens").click()
         page.wait_for_url("**/api_tokens")
         ready(page)
@@ -210,19 +259,9 @@ def test_a_token_is_shown_once_and_opens_nothing_once_it_is_revoked(
         assert runs(token) == 401
 
 
-def test_signing_in_leads_on_to_where_the_link_led(browser: Browser, team: Server) -> None:
-    for page in watched_page(browser):
-        sign_in(page, team, "vera", link=team.link("kernels", q="gemm", **COMPARISON))
-        expect(page).to_have_url(
-            re.compile(r"/kernels\?(?=.*q=gemm)(?=.*baseline=run%2Fcnn%2Feager)")
-        )
-        ready(page)
-        expect(page.get_by_role("heading", name="Kernels")).to_be_visible()
-
-
 def test_an_admin_sees_who_did_what(browser: Browser, team: Server, let_in: LetIn) -> None:
     for page in watched_page(browser):
-        signed_in(page, team, "ada", let_in)
+        signed_in(page, team, "ada", let_in, team.link())
         page.get_by_test_id("stSidebarNav").get_by_role("link", name="Activity").click()
         page.wait_for_url("**/activity")
         ready(page)
@@ -236,7 +275,7 @@ def test_an_admin_sees_who_did_what(browser: Browser, team: Server, let_in: LetI
 def test_an_account_without_a_role_sees_nothing(browser: Browser, team: Server, who: str) -> None:
     for page in watched_page(browser):
         with everything_sent(page) as sent:
-            sign_in(page, team, who)
+            sign_in(page, team, who, team.link())
             for name in ("", "runs"):
                 page.goto(team.link(name, **COMPARISON))
                 ready(page)
@@ -249,9 +288,7 @@ def test_signing_out_ends_it_in_every_tab_and_for_a_copied_cookie(
     browser: Browser, team: Server, let_in: LetIn
 ) -> None:
     for page in watched_page(browser):
-        signed_in(page, team, "ada", let_in)
-        page.goto(team.link(**COMPARISON))
-        ready(page)
+        signed_in(page, team, "ada", let_in, team.link(**COMPARISON))
         cookies = page.context.cookies()
         other = page.context.new_page()
         other.goto(team.link("runs"))
@@ -284,7 +321,9 @@ def test_our_routes_refuse_whoever_is_not_signed_in(
     assert status(address) == 401
     assert status(address + sign("timeline", "traces/v1-a")) == 401  # signed by us, for nobody
     for page in watched_page(browser):
-        signed_in(page, team, "vera", let_in)
+        with page.expect_request("**/api/timeline/view?**") as asked:
+            signed_in(page, team, "vera", let_in, team.link("timeline", **COMPARISON))
+        own = asked.value.headers["x-fusionscope-token"]
         # Signed in, but with a token that was made for somebody else.
         foreign = address + sign("timeline", "traces/v1-a", holder="0" * 32)
         assert page.request.get(foreign).status == 401
@@ -294,7 +333,6 @@ def test_our_routes_refuse_whoever_is_not_signed_in(
             data="x",
         )
         assert upload.status == 403  # a viewer does not upload
-        own = token_of(page, team)
         view = f"{address}{own}"
         assert page.request.get(view).status == 200
         assert status(view) == 401  # the same token in other hands
@@ -303,15 +341,6 @@ def test_our_routes_refuse_whoever_is_not_signed_in(
         del let_in["vera"]
         assert page.request.get(view).status == 401
         assert status(view, cookies) == 401  # token and cookie of before
-
-
-def token_of(page: Page, team: Server) -> str:
-    """The token that the timeline's page uses."""
-    with page.expect_request("**/api/timeline/view?**") as asked:
-        page.goto(team.link("timeline", **COMPARISON))
-    token = asked.value.headers["x-fusionscope-token"]
-    ready(page)
-    return token
 
 
 def status(url: str, cookie: str = "") -> int:

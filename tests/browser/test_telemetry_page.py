@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, Server, capture_of, ready
+from tests.browser.conftest import ROOT, Server, capture_of, ready, watched_page
 from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
@@ -36,10 +36,32 @@ def expect_every_quantity(page: Page) -> None:
         expect(chart.get_by_text(title, exact=True)).to_be_visible()
 
 
-def test_it_opens_cold_and_draws_every_quantity(page: Page, telemetry_server: Server) -> None:
-    page.goto(telemetry_server.link("telemetry", **PAIR))
-    ready(page)
-    expect_every_quantity(page)
+@pytest.fixture(scope="class")
+def opened(browser: Browser, telemetry_server: Server) -> Iterator[Page]:
+    """The page, opened cold once for the tests of a class."""
+    for page in watched_page(browser):
+        page.goto(telemetry_server.link("telemetry", **PAIR))
+        ready(page)
+        yield page
+
+
+class TestOneWindow:
+    def test_it_opens_cold_and_draws_every_quantity(self, opened: Page) -> None:
+        expect_every_quantity(opened)
+
+    def test_this_machine_is_read_or_says_why_not(self, opened: Page) -> None:
+        expect(opened.get_by_role("heading", name="This machine now")).to_be_visible()
+        live = opened.get_by_text("No GPU can be sampled here").or_(opened.get_by_text("GPU 0 ·"))
+        expect(live.first).to_be_visible()
+
+    def test_the_axis_is_in_the_address_and_the_trace_has_one(self, opened: Page) -> None:
+        opened.get_by_text(TRACE_AXIS, exact=True).click()
+        chart = opened.locator(".js-plotly-plot").first
+        expect(chart).to_contain_text("seconds on the trace's axis")
+        expect(opened).to_have_url(re.compile("axis="))
+        opened.goto(opened.url)
+        ready(opened)
+        expect(chart).to_contain_text("seconds on the trace's axis")
 
 
 def test_in_the_dark_it_is_not_wider_than_its_window(
@@ -51,25 +73,3 @@ def test_in_the_dark_it_is_not_wider_than_its_window(
         # A phone has no room for a long name on one line beside the values of three runs.
         expect(name).to_have_css("white-space", "normal" if width == 390 else "nowrap")
     expect_every_quantity(dark_page)
-
-
-def test_the_axis_is_in_the_address_and_the_trace_has_one(
-    page: Page, telemetry_server: Server
-) -> None:
-    page.goto(telemetry_server.link("telemetry", **PAIR))
-    ready(page)
-    page.get_by_text(TRACE_AXIS, exact=True).click()
-    chart = page.locator(".js-plotly-plot").first
-    expect(chart).to_contain_text("seconds on the trace's axis")
-    expect(page).to_have_url(re.compile("axis="))
-    page.goto(page.url)
-    ready(page)
-    expect(page.locator(".js-plotly-plot").first).to_contain_text("seconds on the trace's axis")
-
-
-def test_this_machine_is_read_or_says_why_not(page: Page, telemetry_server: Server) -> None:
-    page.goto(telemetry_server.link("telemetry", **PAIR))
-    ready(page)
-    expect(page.get_by_role("heading", name="This machine now")).to_be_visible()
-    live = page.get_by_text("No GPU can be sampled here").or_(page.get_by_text("GPU 0 ·"))
-    expect(live.first).to_be_visible()

@@ -6,10 +6,11 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import (
     CAPTURES,
@@ -18,6 +19,7 @@ from tests.browser.conftest import (
     at_rest,
     capture_of,
     ready,
+    watched_page,
 )
 
 pytestmark = pytest.mark.browser
@@ -82,19 +84,152 @@ def click_at(canvas: Locator, x: float, y: float, **options: Any) -> None:
     canvas.click(position={"x": x, "y": y}, **options)
 
 
-def test_a_cold_link_shows_both_runs_on_one_axis(page: Page, own_server: Server) -> None:
-    canvas = open_timeline(page, own_server)
-    assert state(canvas, "t.runs.map((r) => r.label)") == ["eager", "reduce-overhead"]
-    assert state(canvas, "t.runs.map((r) => t.x(r.steps[0][1] - r.offset_ns))[0]") == state(
-        canvas, "t.runs.map((r) => t.x(r.steps[0][1] - r.offset_ns))[1]"
-    )
-    assert state(canvas, "t.runs.every((r) => r.packet.nEvents > 50)")
-    coloured = state(
-        canvas,
-        """new Set(t.context.getImageData(t.canvas.width * .2, t.rows.tracks[1].y + 10,
-            t.canvas.width * .7, 10).data).size""",
-    )
-    assert coloured > 20  # kernels are drawn, not one flat colour
+@pytest.fixture(scope="class")
+def canvas(browser: Browser, own_server: Server) -> Iterator[Locator]:
+    """The timeline of both runs, opened cold once for the tests of a class."""
+    for page in watched_page(browser):
+        yield open_timeline(page, own_server)
+
+
+class TestOneWindow:
+    """One load for all: what changes the page's address comes last."""
+
+    def test_a_cold_link_shows_both_runs_on_one_axis(self, canvas: Locator) -> None:
+        assert state(canvas, "t.runs.map((r) => r.label)") == ["eager", "reduce-overhead"]
+        assert state(canvas, "t.runs.map((r) => t.x(r.steps[0][1] - r.offset_ns))[0]") == state(
+            canvas, "t.runs.map((r) => t.x(r.steps[0][1] - r.offset_ns))[1]"
+        )
+        assert state(canvas, "t.runs.every((r) => r.packet.nEvents > 50)")
+        coloured = state(
+            canvas,
+            """new Set(t.context.getImageData(t.canvas.width * .2, t.rows.tracks[1].y + 10,
+                t.canvas.width * .7, 10).data).size""",
+        )
+        assert coloured > 20  # kernels are drawn, not one flat colour
+
+    def test_the_keyboard_moves_zooms_and_selects(self, canvas: Locator) -> None:
+        page = canvas.page
+        canvas.focus()
+        everything = state(canvas, "t.view[1] - t.view[0]")
+        page.keyboard.press("w")
+        page.keyboard.press("w")
+        assert state(canvas, "t.view[1] - t.view[0]") == pytest.approx(everything * 0.49, rel=1e-6)
+        start = state(canvas, "t.view[0]")
+        page.keyboard.press("d")
+        assert state(canvas, "t.view[0]") > start
+        page.keyboard.press("ArrowLeft")
+        assert state(canvas, "t.view[0]") == pytest.approx(start)
+        page.keyboard.press("f")
+        assert state(canvas, "t.view[1] - t.view[0]") == pytest.approx(everything)
+
+        page.keyboard.press(".")
+        first = state(canvas, "[t.selected.table, t.selected.row]")
+        page.keyboard.press(".")
+        assert state(canvas, "[t.selected.table, t.selected.row]") != first
+        page.keyboard.press(",")
+        assert state(canvas, "[t.selected.table, t.selected.row]") == first
+        expect(page.locator(".fs-facts")).to_be_visible()
+        expect(page.locator(".timeline .spoken")).to_contain_text("Selected:")
+        page.keyboard.press("Escape")
+        expect(page.locator(".fs-facts")).to_have_count(0)
+        page.keyboard.press("f")
+
+    def test_a_track_folds_at_its_label(self, canvas: Locator) -> None:
+        height = state(canvas, "t.height")
+        row = state(canvas, "t.rows.tracks.findIndex((r) => r.track.kind === 'thread')")
+        click_at(canvas, 40, state(canvas, f"t.rows.tracks[{row}].y") + 8)
+        expect_state(canvas, f"t.height < {height}")
+        click_at(canvas, 40, state(canvas, f"t.rows.tracks[{row}].y") + 8)
+        expect_state(canvas, f"t.height === {height}")
+
+    def test_a_hidden_category_is_not_drawn_and_cannot_be_met(self, canvas: Locator) -> None:
+        page = canvas.page
+        x, y = middle_of_a_kernel(canvas)
+        canvas.hover(position={"x": x, "y": y})
+        tip = page.locator(".timeline .tip")
+        expect(tip).to_be_visible()
+        category = state(canvas, "t.tip.querySelector('div').textContent").split(" · ")[0]
+        hide = page.locator(".timeline .legend").get_by_role("button", name=category, exact=True)
+        hide.click()
+        canvas.hover(position={"x": x, "y": y})
+        expect(tip.filter(has_text=category)).to_be_hidden()
+        hide.click()
+
+    def test_a_pinned_track_stands_first_and_no_tooltip_is_left_behind(
+        self, canvas: Locator
+    ) -> None:
+        page = canvas.page
+        at_rest(page)
+        rows = "t.rows.tracks.filter(r => r.run === t.runs[0]).map(r => r.place)"
+        assert state(canvas, rows)[0] == 0
+        y = state(canvas, "t.rows.tracks.find(r => r.place === 1).y + 8")
+        canvas.click(position={"x": 184 - 8, "y": y})
+        assert state(canvas, rows)[:2] == [1, 0]
+        lane = state(canvas, "t.rows.lanes.find(r => r.track.kind === 'thread').y + 8")
+        canvas.hover(position={"x": 500, "y": lane})
+        tip = page.locator(".timeline .tip")
+        expect(tip).to_be_visible()
+        page.evaluate("document.dispatchEvent(new Event('scroll'))")
+        expect(tip).to_be_hidden()
+
+    def test_a_measured_span_is_a_table(self, canvas: Locator) -> None:
+        page = canvas.page
+        box = canvas.bounding_box()
+        assert box is not None
+        y = box["y"] + 150
+        page.keyboard.down("Shift")
+        page.mouse.move(box["x"] + 250, y)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 700, y, steps=4)
+        page.mouse.up()
+        page.keyboard.up("Shift")
+        expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+        expect(page).to_have_url(re.compile(r"span=-?\d+_\d+"))
+
+    def test_another_step_moves_both_runs(self, canvas: Locator) -> None:
+        page = canvas.page
+        before = state(canvas, "t.runs.map((r) => r.offset_ns)")
+        at_rest(page)
+        page.get_by_role("combobox", name=re.compile("Step at whose start")).click()
+        page.get_by_role("option", name="step 5").click()
+        expect(page).to_have_url(re.compile("step=2"))
+        ready(page)
+        expect_state(canvas, "t.runs.every((r) => r.offset_ns === r.steps[2][1])")
+        after = state(canvas, "t.runs.map((r) => r.offset_ns)")
+        assert all(b > a for a, b in zip(before, after, strict=True))
+
+    def test_a_search_marks_hits_and_goes_from_one_to_the_next(self, canvas: Locator) -> None:
+        page = canvas.page
+        box = page.get_by_role("searchbox", name=re.compile("Search events"))
+        box.fill("relu")
+        expect(page.locator(".find output")).to_have_text(re.compile(r"^1 of \d+$"))
+        first = state(canvas, "t.selected.name + t.selected.ts_ns + t.selected.run")
+        assert "relu" in first.lower()
+        box.press("Enter")
+        expect(page.locator(".find output")).to_have_text(re.compile(r"^2 of \d+$"))
+        assert state(canvas, "t.selected.name + t.selected.ts_ns + t.selected.run") != first
+        box.press("Shift+Enter")
+        expect(page.locator(".find output")).to_have_text(re.compile(r"^1 of \d+$"))
+        expect_state(canvas, "t.runs.some(r => r.packet && t.find.meant(r.packet)?.some(Boolean))")
+
+    def test_the_page_hands_out_one_trace_for_perfetto(
+        self, canvas: Locator, tmp_path: Path
+    ) -> None:
+        """The file is what `export` writes; Perfetto's engine reads such a one in tests/export."""
+        page = canvas.page
+        at_rest(page)
+        page.get_by_role("button", name="Perfetto").click()
+        with page.expect_download(timeout=120_000) as found:
+            page.get_by_role("button", name="Download the merged trace").click()
+        assert found.value.suggested_filename.endswith(".json.gz")
+        path = tmp_path / "merged.json.gz"
+        found.value.save_as(path)
+        processes = [
+            event["args"]["name"]
+            for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+            if event["name"] == "process_name"
+        ]
+        assert [name.split(" · ")[0] for name in processes] == ["baseline", "candidate"]
 
 
 def test_a_click_tells_everything_about_a_kernel_and_a_link_brings_it_back(
@@ -141,83 +276,6 @@ def test_zooming_is_kept_in_the_link_and_not_in_the_history(page: Page, own_serv
     )
 
 
-def test_the_keyboard_moves_zooms_and_selects(page: Page, own_server: Server) -> None:
-    canvas = open_timeline(page, own_server)
-    canvas.focus()
-    everything = state(canvas, "t.view[1] - t.view[0]")
-    page.keyboard.press("w")
-    page.keyboard.press("w")
-    assert state(canvas, "t.view[1] - t.view[0]") == pytest.approx(everything * 0.49, rel=1e-6)
-    start = state(canvas, "t.view[0]")
-    page.keyboard.press("d")
-    assert state(canvas, "t.view[0]") > start
-    page.keyboard.press("ArrowLeft")
-    assert state(canvas, "t.view[0]") == pytest.approx(start)
-    page.keyboard.press("f")
-    assert state(canvas, "t.view[1] - t.view[0]") == pytest.approx(everything)
-
-    page.keyboard.press(".")
-    first = state(canvas, "[t.selected.table, t.selected.row]")
-    page.keyboard.press(".")
-    assert state(canvas, "[t.selected.table, t.selected.row]") != first
-    page.keyboard.press(",")
-    assert state(canvas, "[t.selected.table, t.selected.row]") == first
-    expect(page.locator(".fs-facts")).to_be_visible()
-    expect(page.locator(".timeline .spoken")).to_contain_text("Selected:")
-    page.keyboard.press("Escape")
-    expect(page.locator(".fs-facts")).to_have_count(0)
-
-
-def test_a_measured_span_is_a_table(page: Page, own_server: Server) -> None:
-    canvas = open_timeline(page, own_server)
-    box = canvas.bounding_box()
-    assert box is not None
-    y = box["y"] + 150
-    page.keyboard.down("Shift")
-    page.mouse.move(box["x"] + 250, y)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 700, y, steps=4)
-    page.mouse.up()
-    page.keyboard.up("Shift")
-    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"span=-?\d+_\d+"))
-
-
-def test_a_hidden_category_is_not_drawn_and_cannot_be_met(page: Page, own_server: Server) -> None:
-    canvas = open_timeline(page, own_server)
-    x, y = middle_of_a_kernel(canvas)
-    canvas.hover(position={"x": x, "y": y})
-    tip = page.locator(".timeline .tip")
-    expect(tip).to_be_visible()
-    category = state(canvas, "t.tip.querySelector('div').textContent").split(" · ")[0]
-    page.locator(".timeline .legend").get_by_role("button", name=category, exact=True).click()
-    canvas.hover(position={"x": x, "y": y})
-    expect(tip.filter(has_text=category)).to_be_hidden()
-
-
-def test_another_step_moves_both_runs(page: Page, own_server: Server) -> None:
-    canvas = open_timeline(page, own_server)
-    before = state(canvas, "t.runs.map((r) => r.offset_ns)")
-    at_rest(page)
-    page.get_by_role("combobox", name=re.compile("Step at whose start")).click()
-    page.get_by_role("option", name="step 5").click()
-    expect(page).to_have_url(re.compile("step=2"))
-    ready(page)
-    expect_state(canvas, "t.runs.every((r) => r.offset_ns === r.steps[2][1])")
-    after = state(canvas, "t.runs.map((r) => r.offset_ns)")
-    assert all(b > a for a, b in zip(before, after, strict=True))
-
-
-def test_a_track_folds_at_its_label(page: Page, own_server: Server) -> None:
-    canvas = open_timeline(page, own_server)
-    height = state(canvas, "t.height")
-    row = state(canvas, "t.rows.tracks.findIndex((r) => r.track.kind === 'thread')")
-    click_at(canvas, 40, state(canvas, f"t.rows.tracks[{row}].y") + 8)
-    expect_state(canvas, f"t.height < {height}")
-    click_at(canvas, 40, state(canvas, f"t.rows.tracks[{row}].y") + 8)
-    expect_state(canvas, f"t.height === {height}")
-
-
 def test_the_cpu_has_a_timeline_too(page: Page, own_server: Server) -> None:
     canvas = open_timeline(
         page, own_server, baseline="run/smallcnn_cpu/eager", candidate="run/smallcnn_cpu/default"
@@ -248,54 +306,3 @@ def test_a_trace_without_a_trace_file_says_so(page: Page, own_server: Server) ->
         page.goto(own_server.link("timeline", baseline="run/lonely/eager"))
         ready(page)
         expect(page.get_by_test_id("stMain")).to_contain_text("has no trace")
-
-
-def test_the_page_hands_out_one_trace_for_perfetto(page, own_server, tmp_path):
-    """The file is what `export` writes; tests/export reads such a file with Perfetto's engine."""
-    open_timeline(page, own_server)
-    at_rest(page)
-    page.get_by_role("button", name="Perfetto").click()
-    with page.expect_download(timeout=120_000) as found:
-        page.get_by_role("button", name="Download the merged trace").click()
-    assert found.value.suggested_filename.endswith(".json.gz")
-    path = tmp_path / "merged.json.gz"
-    found.value.save_as(path)
-    processes = [
-        event["args"]["name"]
-        for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
-        if event["name"] == "process_name"
-    ]
-    assert [name.split(" · ")[0] for name in processes] == ["baseline", "candidate"]
-
-
-def test_a_search_marks_hits_and_goes_from_one_to_the_next(page: Page, server: Server) -> None:
-    canvas = open_timeline(page, server)
-    box = page.get_by_role("searchbox", name=re.compile("Search events"))
-    box.fill("relu")
-    expect(page.locator(".find output")).to_have_text(re.compile(r"^1 of \d+$"))
-    first = state(canvas, "t.selected.name + t.selected.ts_ns + t.selected.run")
-    assert "relu" in first.lower()
-    box.press("Enter")
-    expect(page.locator(".find output")).to_have_text(re.compile(r"^2 of \d+$"))
-    assert state(canvas, "t.selected.name + t.selected.ts_ns + t.selected.run") != first
-    box.press("Shift+Enter")
-    expect(page.locator(".find output")).to_have_text(re.compile(r"^1 of \d+$"))
-    expect_state(canvas, "t.runs.some(r => r.packet && t.find.meant(r.packet)?.some(Boolean))")
-
-
-def test_a_pinned_track_stands_first_and_no_tooltip_is_left_behind(
-    page: Page, server: Server
-) -> None:
-    canvas = open_timeline(page, server)
-    at_rest(page)
-    rows = "t.rows.tracks.filter(r => r.run === t.runs[0]).map(r => r.place)"
-    assert state(canvas, rows)[0] == 0
-    y = state(canvas, "t.rows.tracks.find(r => r.place === 1).y + 8")
-    canvas.click(position={"x": 184 - 8, "y": y})
-    assert state(canvas, rows)[:2] == [1, 0]
-    lane = state(canvas, "t.rows.lanes.find(r => r.track.kind === 'thread').y + 8")
-    canvas.hover(position={"x": 500, "y": lane})
-    tip = page.locator(".timeline .tip")
-    expect(tip).to_be_visible()
-    page.evaluate("document.dispatchEvent(new Event('scroll'))")
-    expect(tip).to_be_hidden()

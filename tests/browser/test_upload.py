@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from profiler_core.jobs.directory import queue_lock
-from tests.browser.conftest import CAPTURES, Server, ready, without_uploads
+from tests.browser.conftest import CAPTURES, Server, ready, watched_page, without_uploads
 
 pytestmark = pytest.mark.browser
 
@@ -99,31 +99,38 @@ def test_leaving_the_page_while_an_upload_is_read_loses_nothing(
     page.wait_for_url(re.compile("baseline=upload%2F"), timeout=READING_TIMEOUT_MS)
 
 
-def test_garbage_is_one_sentence_and_the_page_goes_on(page: Page, own_server: Server) -> None:
-    open_runs(page, own_server)
-    choose(page, {"name": "holiday.jpg", "mimeType": "image/jpeg", "buffer": b"\xff\xd8 no trace"})
-    page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_text("holiday.jpg is neither a trace, nor a log, nor a run.")).to_be_visible(
-        timeout=READING_TIMEOUT_MS
-    )
-    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
-    expect(page.get_by_text("arrived")).to_have_count(0)
+@pytest.fixture(scope="class")
+def runs_page(browser: Browser, own_server: Server) -> Iterator[Page]:
+    """The page Runs, opened once for the tests of a class."""
+    for page in watched_page(browser):
+        open_runs(page, own_server)
+        yield page
 
 
-def test_an_empty_file_is_refused_beside_its_name(page: Page, own_server: Server) -> None:
-    open_runs(page, own_server)
-    choose(page, {"name": "empty.json", "mimeType": "application/json", "buffer": b""})
-    expect(page.get_by_text("The file is empty.")).to_be_visible()
-    page.get_by_role("button", name="Remove empty.json").click()
-    expect(page.get_by_text("empty.json")).to_have_count(0)
+class TestWhatIsNoTrace:
+    def test_an_empty_file_is_refused_beside_its_name(self, runs_page: Page) -> None:
+        choose(runs_page, {"name": "empty.json", "mimeType": "application/json", "buffer": b""})
+        expect(runs_page.get_by_text("The file is empty.")).to_be_visible()
+        runs_page.get_by_role("button", name="Remove empty.json").click()
+        expect(runs_page.get_by_text("empty.json")).to_have_count(0)
 
+    def test_garbage_is_one_sentence_and_the_page_goes_on(self, runs_page: Page) -> None:
+        page = runs_page
+        picture = {"name": "holiday.jpg", "mimeType": "image/jpeg", "buffer": b"\xff\xd8 no trace"}
+        choose(page, picture)
+        page.get_by_role("button", name="Open", exact=True).click()
+        sentence = "holiday.jpg is neither a trace, nor a log, nor a run."
+        expect(page.get_by_text(sentence)).to_be_visible(timeout=READING_TIMEOUT_MS)
+        expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+        expect(page.get_by_text("arrived")).to_have_count(0)
 
-def test_a_name_with_markup_is_only_a_name(page: Page, own_server: Server) -> None:
-    open_runs(page, own_server)
-    name = "<img src=x onerror=alert(1)>.json"
-    choose(page, {"name": name, "mimeType": "application/json", "buffer": b"nothing"})
-    expect(page.get_by_text(name)).to_be_visible()
-    expect(page.locator("img[src=x]")).to_have_count(0)
-    page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_text("is neither a trace").first).to_be_visible(timeout=READING_TIMEOUT_MS)
-    expect(page.locator("img[src=x]")).to_have_count(0)
+    def test_a_name_with_markup_is_only_a_name(self, runs_page: Page) -> None:
+        page = runs_page
+        name = "<img src=x onerror=alert(1)>.json"
+        choose(page, {"name": name, "mimeType": "application/json", "buffer": b"nothing"})
+        expect(page.get_by_text(name)).to_be_visible()
+        expect(page.locator("img[src=x]")).to_have_count(0)
+        page.get_by_role("button", name="Open", exact=True).click()
+        sentence = page.get_by_text(f"{name} is neither a trace").first
+        expect(sentence).to_be_visible(timeout=READING_TIMEOUT_MS)
+        expect(page.locator("img[src=x]")).to_have_count(0)
