@@ -253,6 +253,12 @@ def dark_page(browser: Browser) -> Iterator[Page]:
     yield from watched_page(browser, color_scheme="dark")
 
 
+@pytest.fixture(scope="class")
+def page_of_class(browser: Browser) -> Iterator[Page]:
+    """One such tab for all tests of a class: an opened page is more than a second of a core."""
+    yield from watched_page(browser)
+
+
 def watched_page(browser: Browser, color_scheme: str = "light") -> Iterator[Page]:
     """Open a tab; after the test, fail if its scripts complained."""
     with empty_tab(browser) as page:

@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT, Server, capture_of, ready, watched_page
+from tests.browser.conftest import ROOT, Server, capture_of, ready
 from tests.browser.waiting import expect_to_fit, widths
 from tests.ingest.memory_snapshot.snapshots import a_snapshot, pickled
 
@@ -38,12 +38,11 @@ def expect_the_page(page: Page) -> None:
 
 
 @pytest.fixture(scope="class")
-def opened(browser: Browser, own_server: Server) -> Iterator[Page]:
+def opened(page_of_class: Page, own_server: Server) -> Page:
     """The page, opened cold once for the tests of a class."""
-    for page in watched_page(browser):
-        page.goto(own_server.link("memory", **PAIR))
-        ready(page)
-        yield page
+    page_of_class.goto(own_server.link("memory", **PAIR))
+    ready(page_of_class)
+    return page_of_class
 
 
 class TestOneWindow:

@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -63,31 +64,70 @@ def charts(page: Page) -> Locator:
     return page.locator(".stPlotlyChart .main-svg")
 
 
-def test_trends_show_each_workload_with_its_changes(page: Page, own_server: Server) -> None:
-    open_trends(page, own_server)
-    expect(page.locator("h2.fs-h")).to_have_text([SLOWER, "breaky", "bert"])
-    main = page.get_by_test_id("stMain")
-    expect(main).to_contain_text("torch 2.11.0")
-    expect(main).to_contain_text("+8 %")
-    expect(page.locator(".fs-legend").last).to_have_text(re.compile("eager.*default"))
-    # 2 lines of 3 points and 1 of 2: every run is drawn.
-    expect(page.locator(".stPlotlyChart path.point")).to_have_count(8)
+@pytest.fixture(scope="class")
+def opened(request: pytest.FixtureRequest, page_of_class: Page, own_server: Server) -> Page:
+    """The trends as the class asks for them, opened once for its tests."""
+    open_trends(page_of_class, own_server, **request.cls.QUERY)
+    return page_of_class
 
 
-def test_filters_and_the_number_are_in_the_address(page: Page, own_server: Server) -> None:
-    open_trends(page, own_server)
-    pick_first(page, "Workload", "bert")
-    expect(page.locator("h2.fs-h")).to_have_text([SLOWER, "bert"])
-    expect(page).to_have_url(re.compile(r"workload=bert"))
-    page.get_by_role("radio", name="Kernels").click()
-    ready(page)
-    # The first capture has run.json alone, and so no kernels.
-    expect(page.get_by_test_id("stMain")).to_contain_text("2 runs are not drawn")
-    expect(page).to_have_url(re.compile(r"(?=.*workload=bert)(?=.*number=Kernels)"))
-    page.goto(page.url)
-    ready(page)
-    expect(page.locator("h2.fs-h")).to_have_text([SLOWER, "bert"])
-    expect(page.get_by_test_id("stMain")).to_contain_text("2 runs are not drawn")
+class TestAllTrends:
+    QUERY: ClassVar[dict[str, str]] = {}
+
+    def test_trends_show_each_workload_with_its_changes(self, opened: Page) -> None:
+        page = opened
+        expect(page.locator("h2.fs-h")).to_have_text([SLOWER, "breaky", "bert"])
+        main = page.get_by_test_id("stMain")
+        expect(main).to_contain_text("torch 2.11.0")
+        expect(main).to_contain_text("+8 %")
+        expect(page.locator(".fs-legend").last).to_have_text(re.compile("eager.*default"))
+        # 2 lines of 3 points and 1 of 2: every run is drawn.
+        expect(page.locator(".stPlotlyChart path.point")).to_have_count(8)
+
+    def test_filters_and_the_number_are_in_the_address(self, opened: Page) -> None:
+        page = opened
+        pick_first(page, "Workload", "bert")
+        expect(page.locator("h2.fs-h")).to_have_text([SLOWER, "bert"])
+        expect(page).to_have_url(re.compile(r"workload=bert"))
+        page.get_by_role("radio", name="Kernels").click()
+        ready(page)
+        # The first capture has run.json alone, and so no kernels.
+        expect(page.get_by_test_id("stMain")).to_contain_text("2 runs are not drawn")
+        expect(page).to_have_url(re.compile(r"(?=.*workload=bert)(?=.*number=Kernels)"))
+        page.goto(page.url)
+        ready(page)
+        expect(page.locator("h2.fs-h")).to_have_text([SLOWER, "bert"])
+        expect(page.get_by_test_id("stMain")).to_contain_text("2 runs are not drawn")
+
+
+class TestOnePoint:
+    QUERY: ClassVar = {"point": "redated-bert-1.eager", "workload": "bert"}
+
+    def test_a_point_in_the_address_leads_to_its_zip(self, opened: Page, tmp_path: Path) -> None:
+        page = opened
+        with page.expect_download(timeout=120_000) as download:
+            page.get_by_role("link", name="Download as .zip").click()
+        target = tmp_path / "run.zip"
+        download.value.save_as(target)
+        assert download.value.suggested_filename == "redated-bert-1.eager.zip"
+        with zipfile.ZipFile(target) as archive:
+            assert archive.testzip() is None
+            assert {"eager/run.json", "eager/trace.json.gz"} <= set(archive.namelist())
+
+    def test_tags_are_set_on_the_page_and_filter(self, opened: Page, own_server: Server) -> None:
+        page = opened
+        at_rest(page)
+        page.get_by_role("button", name="Tags").click()
+        field = page.get_by_label("Tags, separated by commas")
+        field.fill("weekly, <b>")
+        field.press("Enter")
+        expect(page.get_by_text("cannot be the name of a tag")).to_be_visible()
+        at_rest(page)
+        field.fill("weekly")
+        field.press("Enter")
+        expect(page.locator(".fs-note", has_text="#weekly")).to_be_visible()
+        open_trends(page, own_server, tag="weekly")
+        expect(page.locator(".stPlotlyChart path.point")).to_have_count(1)
 
 
 def test_a_commit_filters_by_its_beginning(page: Page, own_server: Server) -> None:
@@ -115,36 +155,6 @@ def test_a_click_on_a_point_opens_its_run(page: Page, own_server: Server) -> Non
         re.compile(r"baseline=run%2Fredated-bert-1%2Fdefault&candidate=run%2Fredated-bert-2")
     )
     ready(page)
-
-
-def test_a_point_in_the_address_leads_to_its_zip(
-    page: Page, own_server: Server, tmp_path: Path
-) -> None:
-    open_trends(page, own_server, point="redated-bert-1.eager", workload="bert")
-    with page.expect_download(timeout=120_000) as download:
-        page.get_by_role("link", name="Download as .zip").click()
-    target = tmp_path / "run.zip"
-    download.value.save_as(target)
-    assert download.value.suggested_filename == "redated-bert-1.eager.zip"
-    with zipfile.ZipFile(target) as archive:
-        assert archive.testzip() is None
-        assert {"eager/run.json", "eager/trace.json.gz"} <= set(archive.namelist())
-
-
-def test_tags_are_set_on_the_page_and_filter(page: Page, own_server: Server) -> None:
-    open_trends(page, own_server, point="redated-bert-1.eager", workload="bert")
-    at_rest(page)
-    page.get_by_role("button", name="Tags").click()
-    field = page.get_by_label("Tags, separated by commas")
-    field.fill("weekly, <b>")
-    field.press("Enter")
-    expect(page.get_by_text("cannot be the name of a tag")).to_be_visible()
-    at_rest(page)
-    field.fill("weekly")
-    field.press("Enter")
-    expect(page.locator(".fs-note", has_text="#weekly")).to_be_visible()
-    open_trends(page, own_server, tag="weekly")
-    expect(page.locator(".stPlotlyChart path.point")).to_have_count(1)
 
 
 def test_trends_fit_on_a_phone_in_the_dark(dark_page: Page, own_server: Server) -> None:

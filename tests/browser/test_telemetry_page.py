@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT, Server, capture_of, ready, watched_page
+from tests.browser.conftest import ROOT, Server, capture_of, ready
 from tests.browser.waiting import expect_to_fit, widths
 
 pytestmark = pytest.mark.browser
@@ -37,12 +37,11 @@ def expect_every_quantity(page: Page) -> None:
 
 
 @pytest.fixture(scope="class")
-def opened(browser: Browser, telemetry_server: Server) -> Iterator[Page]:
+def opened(page_of_class: Page, telemetry_server: Server) -> Page:
     """The page, opened cold once for the tests of a class."""
-    for page in watched_page(browser):
-        page.goto(telemetry_server.link("telemetry", **PAIR))
-        ready(page)
-        yield page
+    page_of_class.goto(telemetry_server.link("telemetry", **PAIR))
+    ready(page_of_class)
+    return page_of_class
 
 
 class TestOneWindow:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import (
     CAPTURES,
@@ -19,7 +19,6 @@ from tests.browser.conftest import (
     at_rest,
     capture_of,
     ready,
-    watched_page,
 )
 
 pytestmark = pytest.mark.browser
@@ -85,10 +84,9 @@ def click_at(canvas: Locator, x: float, y: float, **options: Any) -> None:
 
 
 @pytest.fixture(scope="class")
-def canvas(browser: Browser, own_server: Server) -> Iterator[Locator]:
+def canvas(page_of_class: Page, own_server: Server) -> Locator:
     """The timeline of both runs, opened cold once for the tests of a class."""
-    for page in watched_page(browser):
-        yield open_timeline(page, own_server)
+    return open_timeline(page_of_class, own_server)
 
 
 class TestOneWindow:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from profiler_core.jobs.directory import queue_lock
-from tests.browser.conftest import CAPTURES, Server, ready, watched_page, without_uploads
+from tests.browser.conftest import CAPTURES, Server, ready, without_uploads
 
 pytestmark = pytest.mark.browser
 
@@ -100,11 +100,10 @@ def test_leaving_the_page_while_an_upload_is_read_loses_nothing(
 
 
 @pytest.fixture(scope="class")
-def runs_page(browser: Browser, own_server: Server) -> Iterator[Page]:
+def runs_page(page_of_class: Page, own_server: Server) -> Page:
     """The page Runs, opened once for the tests of a class."""
-    for page in watched_page(browser):
-        open_runs(page, own_server)
-        yield page
+    open_runs(page_of_class, own_server)
+    return page_of_class
 
 
 class TestWhatIsNoTrace:
