@@ -1,0 +1,48 @@
+"""A trace with the source of compiled kernels, where TORCH_COMPILE_DEBUG_EXTEND asks for it."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+from profiler_core.capture.child import passes
+
+
+class Finished:
+    """A profiler that has ended."""
+
+    def export_chrome_trace(self, path):
+        Path(path).write_text("plain")
+
+
+def asked(monkeypatch, *, is_on):
+    """torch as it stands in the process; its handler names the file itself, as 2.15 does."""
+    trace = SimpleNamespace(provenance_tracking_to_timeline=is_on)
+    monkeypatch.setitem(sys.modules, "torch._inductor.config", SimpleNamespace(trace=trace))
+
+    def handler(folder, *, use_gzip):
+        def write(finished):
+            assert use_gzip
+            written = Path(folder) / "host_7.171.pt.trace.json.gz"
+            finished.export_chrome_trace(str(written))
+            written.write_text(f"{written.read_text()} with stacks")
+
+        return write
+
+    module = SimpleNamespace(inductor_trace_handler=handler)
+    monkeypatch.setitem(sys.modules, "torch._inductor.profiler", module)
+
+
+def test_the_trace_lies_where_it_was_asked_for_whoever_writes_it(monkeypatch, tmp_path):
+    path = tmp_path / "trace.json.gz"
+    for is_on, text in ((True, "plain with stacks"), (False, "plain")):
+        asked(monkeypatch, is_on=is_on)
+        passes._export(Finished(), str(path))
+        assert path.read_text() == text
+        assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_older_torch_and_a_process_without_inductor_write_it_as_ever(monkeypatch, tmp_path):
+    for config in (None, SimpleNamespace(trace=SimpleNamespace())):
+        monkeypatch.setitem(sys.modules, "torch._inductor.config", config)
+        passes._export(Finished(), str(tmp_path / "trace.json.gz"))
+        assert (tmp_path / "trace.json.gz").read_text() == "plain"
