@@ -222,7 +222,7 @@ def _check_disk(n_bytes: float, wish: Wish) -> None:
     folder = uploads_directory()
     folder.mkdir(parents=True, exist_ok=True)
     places = (Path(tempfile.gettempdir()), folder)
-    free = min(shutil.disk_usage(place).free for place in places) - KEEP_FREE_BYTES
+    free = min(shutil.disk_usage(path).free for path in places) - KEEP_FREE_BYTES
     if n_bytes * _COPIES > free:
         raise BadInput(
             f"The server wrote {format_bytes(int(n_bytes))} below {wish.traces}, for which the "

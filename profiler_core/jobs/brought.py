@@ -119,7 +119,7 @@ def mark(folders: Sequence[Path]) -> None:
     """
     for folder in folders:
         try:
-            for place in (folder, *(path for path in sorted(folder.iterdir()) if path.is_dir())):
-                (place / names.IMPORTED).touch()
+            for marked in (folder, *(path for path in sorted(folder.iterdir()) if path.is_dir())):
+                (marked / names.IMPORTED).touch()
         except OSError:  # a full disk costs what was asked for, and not the runs
             (folder / names.CAPTURE_JSON).unlink(missing_ok=True)

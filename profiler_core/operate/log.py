@@ -122,11 +122,11 @@ class JsonLines(logging.Formatter):
             line["error"] = type(error).__name__
             line["traceback"] = self.formatException(record.exc_info)  # type: ignore[arg-type]
         for key in _ERROR_KEYS:
-            said = getattr(record, key, None) or (
+            field = getattr(record, key, None) or (
                 getattr(error, key) if isinstance(error, FusionscopeError) else None
             )
-            if said:
-                line[key] = said
+            if field:
+                line[key] = field
         # Checked value by value: a secret that JSON escapes would not be met in the line.
         return json.dumps(
             {

@@ -142,12 +142,12 @@ def _breaks(comparison: Comparison, run: int) -> Iterator[SearchEntry]:
     if report is None:
         return
     for broken in report.breaks:
-        place = report.place_of(broken)
-        if place is not None:
+        position = report.place_of(broken)
+        if position is not None:
             yield SearchEntry(
                 "graph break",
                 broken.title,
                 f"{comparison.labels[run]} · {broken.event.reason}",
-                break_item(run, place),
+                break_item(run, position),
                 broken.cost_ns,
             )

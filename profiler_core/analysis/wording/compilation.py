@@ -25,10 +25,10 @@ def break_line(graph_break: BreakReport) -> str:
 
     Where the user's line only calls the place at which Dynamo stopped, that stands there too.
     """
-    place, inner = graph_break.place, graph_break.innermost
+    frame, inner = graph_break.place, graph_break.innermost
     inside = f" (inside {inner.file}:{inner.line})" if inner is not None else ""
     reason = ended(graph_break.event.reason)
-    return f"{place.file}:{place.line}{inside}: {reason} {graph_break.advice}"
+    return f"{frame.file}:{frame.line}{inside}: {reason} {graph_break.advice}"
 
 
 def _eager(report: CompilationReport) -> list[Phrase]:

@@ -115,9 +115,9 @@ class FarFolder:
             )
         if done.returncode:
             lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            said = lines[-1].rstrip(".") if lines else f"status {done.returncode}"
+            reason = lines[-1].rstrip(".") if lines else f"status {done.returncode}"
             raise BadInput(
-                f"{self.address.host} cannot be reached: {said}.",
+                f"{self.address.host} cannot be reached: {reason}.",
                 remedy=f"Try ssh {self.address.host} by hand (docs/hosts.md).",
             )
 

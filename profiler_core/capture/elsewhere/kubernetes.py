@@ -102,7 +102,7 @@ def running_pod(
 def _started(
     host: Host, name: str, say: Callable[[str], None], is_cancelled: Callable[[], bool]
 ) -> str:
-    said = ""
+    told = ""
     words = kubectl(host, "get", "pods", f"--selector=job-name={name}", "--output=json")
     while True:
         if is_cancelled():
@@ -116,8 +116,8 @@ def _started(
                 f"The pod of the Job {name} does not run: {why.rstrip('.') or state}.",
                 remedy="Correct the image, the namespace or what it may use, and start it again.",
             )
-        if why != said:
-            said = why
+        if why != told:
+            told = why
             say(f"Waits for the pod of {name}: {why or state}")
         time.sleep(_LOOK_EVERY_S)
 
@@ -160,9 +160,9 @@ def _asked(words: Sequence[str], text: str = "") -> str:
             "The cluster does not answer within a minute.", remedy="Look at it with kubectl."
         ) from None
     if done.returncode:
-        said = done.stderr.strip().splitlines()
+        lines = done.stderr.strip().splitlines()
         raise CaptureFailed(
-            f"kubectl failed: {said[-1].rstrip('.') if said else 'it said nothing'}.",
+            f"kubectl failed: {lines[-1].rstrip('.') if lines else 'it said nothing'}.",
             remedy="Try the same with kubectl by hand; --context and --namespace choose where.",
         )
     return done.stdout

@@ -46,6 +46,6 @@ def end_unfinished(folders: Sequence[Path], error: FusionscopeError) -> None:
         for file in sorted(folder.glob(f"*/{names.RUN_JSON}")):
             record = json.loads(file.read_text("utf-8"))
             if record.get("status") == "running":
-                said = f"{error.problem} {error.remedy}"
-                write_json(file, {**record, "status": "failed", "error": said})
+                sentence = f"{error.problem} {error.remedy}"
+                write_json(file, {**record, "status": "failed", "error": sentence})
                 (file.parent / names.HEARTBEAT).unlink(missing_ok=True)

@@ -249,14 +249,14 @@ def _write_why_lost(
         CaptureFailed: it was not begun.
         Cancelled: likewise.
     """
-    name, said = called(plan.host), work.last_line()
-    quoted = f": {said}" if said else ""
+    name, last_line = called(plan.host), work.last_line()
+    quoted = f": {last_line}" if last_line else ""
     scratch = work.progress.with_name(job_files.SCRATCH)
     lines = work.progress.read_bytes() if work.progress.exists() else b""
     if was_cancelled and not lines:
         raise Cancelled("The capture was cancelled.", remedy="Start it again when you like.")
     if not scratch.exists():
-        raise _why_not_begun(plan, status, said)
+        raise _why_not_begun(plan, status, last_line)
     left = scratch.read_bytes().decode("utf-8", "replace")
     lost = status == _SSH_FAILED or plan.job is not None
     error = CaptureFailed(
@@ -277,18 +277,18 @@ def _write_why_lost(
     write_lost(plan.spec, work.made, lines, error, work.progress_file)
 
 
-def _why_not_begun(plan: Plan, status: int, said: str) -> CaptureFailed:
+def _why_not_begun(plan: Plan, status: int, last_line: str) -> CaptureFailed:
     """The machine cannot be reached, or nothing of ours starts there."""
     name, python = called(plan.host), interpreter_in(plan.spec.python)
-    log = said.lower()
+    log = last_line.lower()
     if status in _NOT_FOUND:
         return CaptureFailed(
-            f"{name} has no {python}: {said or 'it cannot be started there'}.",
+            f"{name} has no {python}: {last_line or 'it cannot be started there'}.",
             remedy="Pass --python with the path of a Python there.",
         )
     if status != _SSH_FAILED:
         return CaptureFailed(
-            f"{python} on {name} ended with status {status}: {said or 'it printed nothing'}.",
+            f"{python} on {name} ended with status {status}: {last_line or 'it printed nothing'}.",
             remedy="Pass --python with a Python there that is 3.8 or newer, and a --host-folder "
             "that can be written.",
         )
@@ -299,11 +299,11 @@ def _why_not_begun(plan: Plan, status: int, said: str) -> CaptureFailed:
         )
     if "permission denied" in log:
         return CaptureFailed(
-            f"{name} does not let you in: {said}.",
+            f"{name} does not let you in: {last_line}.",
             remedy="Let ssh sign in without a question: a key in your agent, or in ~/.ssh/config.",
         )
     return CaptureFailed(
-        f"{name} cannot be reached: {said or 'ssh ended with status 255'}.",
+        f"{name} cannot be reached: {last_line or 'ssh ended with status 255'}.",
         remedy=f"Try ssh {plan.host.ssh} by hand.",
     )
 

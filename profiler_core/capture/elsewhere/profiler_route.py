@@ -109,7 +109,7 @@ class ProfiledServer:
 
     def _refusal(self, path: str, status: int, answer: bytes) -> BadInput:
         lines = answer.decode("utf-8", "replace").strip().splitlines()
-        said = f": {lines[0][:200].rstrip('.')}" if lines else ""
+        reason = f": {lines[0][:200].rstrip('.')}" if lines else ""
         if status in _MISSING:
             return BadInput(
                 f"{self.url} has no {path}: its profiler is not enabled, or it is no server of "
@@ -118,11 +118,11 @@ class ProfiledServer:
             )
         if status in _SIGNED_OUT:
             return BadInput(
-                f"{self.url} does not let {path} be called (status {status}){said}.",
+                f"{self.url} does not let {path} be called (status {status}){reason}.",
                 remedy="Name the variable that holds its key with --key-variable.",
             )
         return BadInput(
-            f"{self.url}{path} answered with status {status}{said}.",
+            f"{self.url}{path} answered with status {status}{reason}.",
             remedy="Where it is profiled already, wait, or stop it by hand: "
             f"curl -X POST {self.url}/stop_profile.",
         )

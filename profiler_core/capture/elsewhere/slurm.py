@@ -93,9 +93,9 @@ def _submitted(words: Sequence[str]) -> str:
     done = _asked(words)
     job = done.stdout.strip().partition(";")[0]  # "123" or "123;cluster"
     if done.returncode or not job.isdigit():
-        said = (done.stderr or done.stdout).strip().splitlines()
+        lines = (done.stderr or done.stdout).strip().splitlines()
         raise CaptureFailed(
-            f"Slurm did not take the job: {said[-1].rstrip('.') if said else 'it said nothing'}.",
+            f"Slurm did not take the job: {lines[-1].rstrip('.') if lines else 'it said nothing'}.",
             remedy="Pass what it needs, for example --slurm-option=--partition=gpu.",
         )
     return job
@@ -103,7 +103,7 @@ def _submitted(words: Sequence[str]) -> str:
 
 def _wait(job: str, progress: Path, is_cancelled: Callable[[], bool]) -> bool:
     """Until the job is in the queue no more; returns whether it was cancelled from here."""
-    said = ""
+    told = ""
     was_cancelled = False
     n_unanswered = 0
     asked_at = 0.0
@@ -125,8 +125,8 @@ def _wait(job: str, progress: Path, is_cancelled: Callable[[], bool]) -> bool:
                 f"Slurm's queue does not answer any more: {done.stderr.strip().rstrip('.')}.",
                 remedy=f"Look at the job {job} with squeue; its folder is {progress.parent}.",
             )
-        if state == "PENDING" and reason != said:
-            said = reason
+        if state == "PENDING" and reason != told:
+            told = reason
             ProgressLog((progress,)).say(
                 "queued", f"Waits in Slurm's queue as job {job} ({reason})"
             )
@@ -134,11 +134,11 @@ def _wait(job: str, progress: Path, is_cancelled: Callable[[], bool]) -> bool:
 
 def _how_it_ended(job: str, log: Path, *, has_captured: bool) -> CaptureFailed:
     """Why the job is over though it did not say so itself."""
-    said: list[str] = []
+    words: list[str] = []
     with contextlib.suppress(CaptureFailed):  # a cluster without accounting
         done = _asked(["sacct", "-n", "-X", "-P", f"--jobs={job}", "--format=State"])
-        said = [] if done.returncode else done.stdout.split()
-    state = said[0] if said else "no state that is known"  # "CANCELLED by 1000"
+        words = [] if done.returncode else done.stdout.split()
+    state = words[0] if words else "no state that is known"  # "CANCELLED by 1000"
     tail = log.read_bytes()[-_LOG_TAIL_BYTES:] if log.exists() else b""
     lines = [line.strip() for line in tail.decode("utf-8", "replace").splitlines()]
     last = next((line for line in reversed(lines) if line), "")

@@ -88,10 +88,10 @@ def _group(
     if not trace.has_device_events:
         ts_ns = trace.ops["ts_ns"][row] if table == "ops" else None
         rows = [] if ts_ns is None else (work["ts_ns"] == ts_ns).arg_true().to_list()
-        rows = [place for place in rows if event_of_work(trace, place) == (table, row)]
-        place = rows[0] if rows else None
+        rows = [position for position in rows if event_of_work(trace, position) == (table, row)]
+        position = rows[0] if rows else None
     else:
-        place = row if table == "device" else None
-    if place is None or group_of[place] < 0:
+        position = row if table == "device" else None
+    if position is None or group_of[position] < 0:
         return None
-    return pair.labels, related_group(pair, int(group_of[place]))
+    return pair.labels, related_group(pair, int(group_of[position]))

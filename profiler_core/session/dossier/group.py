@@ -146,14 +146,14 @@ def _products(pair: Pair, number: int, side: int) -> tuple[OpWork, ...]:
         return ()  # the ledger is of another rank than this trace
     products = []
     for op in op_work(trace, PRODUCTS):
-        own = [place for place, row in enumerate(op.rows) if group_of[row] == number]
+        own = [position for position, row in enumerate(op.rows) if group_of[row] == number]
         if own:
             products.append(
                 replace(
                     op,
-                    times_ns=tuple(op.times_ns[place] for place in own),
-                    rows=tuple(op.rows[place] for place in own),
-                    steps=tuple(op.steps[place] for place in own),
+                    times_ns=tuple(op.times_ns[position] for position in own),
+                    rows=tuple(op.rows[position] for position in own),
+                    steps=tuple(op.steps[position] for position in own),
                 )
             )
     return tuple(products)

@@ -56,9 +56,9 @@ def show_breaks(compiled: Compiled) -> None:
 
 
 def _row(compiled: Compiled, broken: BreakReport) -> tuple[Cell, ...]:
-    frame, place = broken.place, compiled.report.place_of(broken)
+    frame, number = broken.place, compiled.report.place_of(broken)
     cost = "–" if broken.cost_ns is None else format_duration(broken.cost_ns)
-    item = None if place is None else break_item(compiled.number, place)
+    item = None if number is None else break_item(compiled.number, number)
     return (
         Cell(broken.cause.label, item=item),
         Cell(place_text(frame.file, frame.line), below=(frame.code,), is_code_below=True),
@@ -101,19 +101,19 @@ def _show(
     run: Run,
     what: str,
     change: str,
-    place: Frame | None,
+    frame: Frame | None,
     event: FrameSkip,
     url: str,
     *,
     title: str,
 ) -> None:
     """What gave up, what to change, the code, and what PyTorch says."""
-    lines = _around(place, run.kept_sources.get(place.file, {})) if place else []
-    location = f"{place_text(place.file, place.line)} in {place.function}" if place else ""
+    lines = _around(frame, run.kept_sources.get(frame.file, {})) if frame else []
+    location = f"{place_text(frame.file, frame.line)} in {frame.function}" if frame else ""
     st.html(
         render(
             "page/break.html",
-            title=title, what=what, change=change, place=place, location=location, lines=lines,
+            title=title, what=what, change=change, place=frame, location=location, lines=lines,
             reason=event.reason, url=url, gb_id=event.gb_id,
         )
     )  # fmt: skip

@@ -71,8 +71,8 @@ def experiment_panel(experiment_id: str) -> None:
 
 def _draw(experiment: Experiment, job: Job | None) -> None:
     facts = [experiment.title, experiment.device, f"torch {experiment.torch}"]
-    known = [fact for fact in facts if fact and fact != "torch "]
-    show_claim(known, headline(experiment), [evidence(experiment)])
+    shown_facts = [fact for fact in facts if fact and fact != "torch "]
+    show_claim(shown_facts, headline(experiment), [evidence(experiment)])
     _state(experiment.experiment_id, experiment.state, job)
     if not experiment.trials:
         return

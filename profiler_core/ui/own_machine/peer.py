@@ -46,9 +46,9 @@ def user_of(client: Address, server: Address) -> int | None:
                 text = table.read_text("ascii")
             except OSError:
                 continue
-            place = text.find(f" {local} {remote} ")
-            if place >= 0:
-                line = text[place : text.find("\n", place)].split()
+            position = text.find(f" {local} {remote} ")
+            if position >= 0:
+                line = text[position : text.find("\n", position)].split()
                 uid, inode = int(line[_UID - 1]), int(line[_INODE - 1])
                 return uid if inode else None
     return None

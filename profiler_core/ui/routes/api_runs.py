@@ -83,20 +83,20 @@ async def push(request: Request, who: Visitor) -> Response:
 
 
 def _question(
-    query: QueryParams, known: set[str], lists: tuple[str, ...]
+    query: QueryParams, names: set[str], lists: tuple[str, ...]
 ) -> tuple[int, dict[str, tuple[str, ...] | str]]:
     """How many runs are wanted, and by which filters."""
-    unknown = set(query) - known - {"limit"}
+    unknown = set(query) - names - {"limit"}
     if unknown:
         raise BadInput(
             f"Runs have no {', '.join(sorted(unknown))[:200]}.",
-            remedy=f"Filter by {', '.join(sorted(known))}; limit says how many.",
+            remedy=f"Filter by {', '.join(sorted(names))}; limit says how many.",
         )
     text = query.get("limit", str(_USUALLY_LISTED))
     if not (text.isascii() and text.isdecimal() and len(text) < 5 and int(text)):
         raise BadInput(f"limit is {text[:20]!r}.", remedy=f"Pass 1 to {_MOST_LISTED}.")
     chosen: dict[str, tuple[str, ...] | str] = {}
-    for name in known & set(query):
+    for name in names & set(query):
         values = tuple(value.replace("\0", "") for value in query.getlist(name))
         chosen[name] = values if name in lists else values[0]
     return min(int(text), _MOST_LISTED), chosen

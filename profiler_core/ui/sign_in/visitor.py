@@ -138,8 +138,8 @@ def _signed_in(claims: Mapping[str, Any]) -> Visitor | None:
     name = str(claims.get("name") or address or subject)[:_LONGEST]
     deeds = ALLOWED[role] if role else frozenset()
     groups = groups_of(claims, team)
-    known = Account(issuer, subject, address, name, groups)
-    return Visitor(person, name, role, deeds, holder, known)
+    signed_in = Account(issuer, subject, address, name, groups)
+    return Visitor(person, name, role, deeds, holder, signed_in)
 
 
 def _holder(claims: Mapping[str, Any]) -> str:
