@@ -60,6 +60,7 @@ def dossier(page: Page) -> Locator:
 def search(page: Page, words: str) -> Locator:
     """The first thing that the search has for these words."""
     # What listens for the key is drawn by the browser after the page has run.
+    at_rest(page)
     expect(page.get_by_role("button", name="Search everything")).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_role("dialog", name="Search everything")).to_be_visible()
