@@ -50,6 +50,7 @@ class LatenessAnswer(Answer, frozen=True):
     total_ns: Annotated[float, means("what the others wait for it")]
     work_ns: Annotated[Mapping[str, float], means("by category")]
     idle_ns: Annotated[Mapping[str, float], means("by cause")]
+    stalled_ns: Annotated[float, means("of the idle time, while its host stood still")]
 
 
 class CriticalPathAnswer(Answer, frozen=True):

@@ -4,7 +4,7 @@ Logs and traces of ranks tell the time of their hosts' clocks since 1970: compil
 milliseconds to minutes, so what clocks of several hosts differ by does not matter beside them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.compilation.compile_time import compile_time
@@ -13,6 +13,8 @@ from profiler_core.analysis.wording.sentence import listed
 from profiler_core.model.compilation import CompileLog, Recompile
 
 _FIRST_EPOCH_NS = 10**18  # of 2001: a trace whose axis begins before says no time of day
+# Kernels are tried and graphs recorded in the first calls: it is no compile time, and waited for.
+_ALL = ("forward", "backward", "runtime")
 Spans = list[tuple[int, int]]  # (start, end), epoch ns
 
 
@@ -40,7 +42,7 @@ def compiling_of_ranks(
         logs: of each rank that was looked at; a log of several ranks counts with its own alone.
         costs: of `Job`: who waited for whom in the profiled steps.
     """
-    spans = {rank: _compiling(log, rank) for rank, log in logs.items()}
+    spans = {rank: _compiling(log, rank, ("forward", "backward")) for rank, log in logs.items()}
     if not any(spans.values()):
         return ()
     rows = []
@@ -49,7 +51,7 @@ def compiling_of_ranks(
         time = compile_time(_of_rank(log, rank)) if log is not None and spans[rank] else None
         others = _merged(span for other, own in spans.items() if other != rank for span in own)
         waited_ns = [
-            _both_ns(spans[rank], _waiting(cost, rank))
+            _both_ns(_compiling(log, rank, _ALL), _waiting(cost, rank))
             for cost in costs
             if cost.rank != rank and cost.origin_ns > _FIRST_EPOCH_NS
         ]
@@ -88,12 +90,12 @@ def _of_rank(log: CompileLog, rank: int) -> CompileLog:
     )
 
 
-def _compiling(log: CompileLog | None, rank: int) -> Spans:
+def _compiling(log: CompileLog | None, rank: int, directions: Collection[str]) -> Spans:
     compilations = _of_rank(log, rank).compilations if log is not None else ()
     return _merged(
         (c.start_ns, c.start_ns + c.dur_ns)
         for c in compilations
-        if c.start_ns is not None and c.dur_ns is not None
+        if c.direction in directions and c.start_ns is not None and c.dur_ns is not None
     )
 
 

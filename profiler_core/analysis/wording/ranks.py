@@ -133,8 +133,21 @@ def lateness(late: Lateness, work_ns: float, idle_ns: float) -> str:
         parts.append((work_ns, f"{format_duration(work_ns)} more work{of_which}"))
     if idle_ns >= _LEAST_PART_NS:
         of_which = f", most of it {CAUSES[cause]}" if cause else ""
-        parts.append((idle_ns, f"{format_duration(idle_ns)} longer idle{of_which}"))
+        text = f"{format_duration(idle_ns)} longer idle{of_which}{_stalled(late, idle_ns)}"
+        parts.append((idle_ns, text))
     return "; ".join(text for _, text in sorted(parts, reverse=True)) or "less than 1 µs"
+
+
+def _stalled(late: Lateness, idle_ns: float) -> str:
+    """How much of the idle time a host stood still, and how much followed of that; "" if none."""
+    stalled_ns = min(late.stalled_ns, idle_ns)
+    if stalled_ns < _LEAST_PART_NS:
+        return ""
+    stood = f" ({format_duration(stalled_ns)} in which its host stands still"
+    after_ns = idle_ns - stalled_ns
+    if after_ns < _TELLING_SHARE * idle_ns:
+        return f"{stood})"
+    return f"{stood}, {format_duration(after_ns)} until its device has as much to do again)"
 
 
 def _why(job: Job, late: Straggler) -> str:

@@ -61,6 +61,18 @@ def test_what_a_rank_compiles_alone_and_what_others_waited_meanwhile():
     assert (of[0].made_wait_s, of[1].made_wait_s) == (0, 1)
 
 
+def test_trying_kernels_in_the_first_calls_is_waited_for_and_no_compiling():
+    tried = replace(compilation(10, 4), direction="runtime")
+    logs = {
+        0: CompileLog(compilations=(compilation(0, 10), tried)),
+        1: CompileLog(compilations=(compilation(2, 10),)),
+    }
+    costs = (RankCost(1, T0 + 9 * S, (a_wait(12, 1.5, awaited=0, trace_began_s=9),), {}),)
+    of = rows(logs, costs)
+    assert (of[0].seconds, of[0].alone_s, of[1].alone_s) == (10, 2, 2)
+    assert of[0].made_wait_s == 1.5
+
+
 def test_a_log_of_all_ranks_counts_with_each_ranks_own():
     log = CompileLog(
         compilations=(compilation(0, 1, rank=0), compilation(0, 3, rank=1)),
