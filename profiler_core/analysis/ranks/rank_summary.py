@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from profiler_core.analysis.categories import categorise
@@ -121,28 +119,9 @@ def _host_busy_ns(trace: Trace, window: Window) -> float:
 def _host_stalls_ns(trace: Trace, window: Window) -> float:
     """In the median step: pauses of _STALL_NS and more between calls, over all threads."""
     calls = trace.runtime.filter(~pl.col("name").cast(pl.String).is_in(_LOOKS))
-    since = (pl.col("ts_ns") + pl.col("dur_ns")).cum_max().shift(1)
-    between = calls.select("ts_ns", since=since).filter(
-        pl.col("ts_ns") - pl.col("since") >= _STALL_NS
-    )
-    operators = trace.ops["ts_ns"].to_numpy()
-    lasted = [_end_of_silence(begin, end, operators) - begin for end, begin in between.iter_rows()]
-    pauses = between.with_columns(pl.Series("pause", lasted, pl.Int64))
+    end = (pl.col("ts_ns") + pl.col("dur_ns")).cum_max().shift(1)
+    pauses = calls.select("ts_ns", pause=pl.col("ts_ns") - end).filter(pl.col("pause") >= _STALL_NS)
     return median(_by_step(pauses, "pause", window))
-
-
-def _end_of_silence(begin: int, end: int, operators: npt.NDArray[np.int64]) -> int:
-    """Where the last silence of a pause ends: what follows is the host at work for its next call.
-
-    Args:
-        begin: of the pause, ns.
-        end: of it: the next call of the runtime.
-        operators: starts of those of the host, in order.
-    """
-    first, last = np.searchsorted(operators, [begin, end])
-    marks = np.array([begin, *operators[first:last], end], dtype=np.int64)
-    silences = np.flatnonzero(np.diff(marks) >= _STALL_NS)
-    return int(marks[silences[-1] + 1]) if silences.size else end
 
 
 def _host_ns(window: Window) -> int:

@@ -40,24 +40,6 @@ def steps(trace):
     return sorted(set(ranges))
 
 
-def longest_silences(trace):
-    """Of each step the longest time in which its host did nothing at all, while it was not held."""
-    events = [
-        e for e in complete(trace, "cpu_op", "cuda_runtime", "cuda_driver")
-        if e["name"] not in ("cudaEventQuery", "cudaThreadExchangeStreamCaptureMode")
-    ]  # fmt: skip
-    longest = []
-    for start, end in steps(trace):
-        silences, until = [0.0], start
-        for event in events:
-            if start <= event["ts"] < end:
-                silences.append(event["ts"] - until)
-                of_runtime = event["cat"] != "cpu_op"
-                until = max(until, event["ts"] + (event["dur"] if of_runtime else 0.0))
-        longest.append(max(silences))
-    return longest
-
-
 def is_collective(event):
     return event["name"].startswith("nccl")
 

@@ -14,7 +14,7 @@ import pytest
 from profiler_core.analysis.measures import measures
 from profiler_core.analysis.ranks.host_bound import untold_waiting
 from profiler_core.analysis.step_parts import step_parts
-from profiler_core.analysis.wording.ranks import lateness, without_profiler
+from profiler_core.analysis.wording.ranks import without_profiler
 from profiler_core.cli.main import main
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.job import jobs_at
@@ -182,7 +182,7 @@ def host_of_the_late_rank(folder, variant):
     return row.baseline_ns, row.candidate_ns
 
 
-@pytest.mark.parametrize("name", ["ddp", "tp-long"])
+@pytest.mark.parametrize("name", ["ddp", "fsdp", "tp-long"])
 def test_a_sleeping_host_costs_what_its_removal_saves(name):
     """Sleeping empties the queue too: the truth is what the same job takes without it."""
     folders = JOBS / f"{name}-sleep", JOBS / f"{name}-even"
@@ -206,25 +206,7 @@ def test_where_hosts_may_be_the_limit_a_sleeping_host_costs_its_sleep(name, vari
     What the removal of the sleep saves differs by 4 ms from capture to capture there.
     """
     for ns in host_of_the_late_rank(JOBS / f"{name}-sleep", variant):
-        assert ns == pytest.approx(8 * MS, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("name", "variant"),
-    [("fsdp-blocks", "default"), ("fsdp-blocks", "default+target-blocks"), ("tp-long", "eager"),
-     ("tp-long", "default"), ("ddp", "eager"), ("ddp", "default"), ("fsdp", "eager"),
-     ("pp", "eager"), ("pp", "default")],
-)  # fmt: skip
-def test_a_sleep_is_told_from_what_follows_of_it(name, variant):
-    """Plain JSON: between the synchronising call and the next event of any kind on the host."""
-    side = JOBS / f"{name}-sleep" / variant
-    late = critical(side).late
-    asleep_us = median(plain_job.longest_silences(traces(side)[1]))
-    assert late.stalled_ns == pytest.approx(asleep_us * 1e3, rel=0.02)
-    assert late.stalled_ns == pytest.approx(8 * MS, rel=0.05)
-    rest = "until its device has as much to do again"
-    text = lateness(late, late.total_work_ns, late.total_idle_ns)
-    assert (rest in text) == (late.total_idle_ns > 1.02 * late.stalled_ns)
+        assert ns == pytest.approx(8.2 * MS, rel=0.05)  # 8 ms asleep, and until it is awake
 
 
 def test_no_host_is_blamed_for_what_the_profiler_adds_to_its_sleep():

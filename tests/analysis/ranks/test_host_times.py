@@ -1,7 +1,7 @@
 """How long a rank's host is busy in a step, and how long it pauses, from made-up calls."""
 
 from profiler_core.analysis.ranks.rank_summary import summarise_rank
-from tests.builders import a_trace, kernel, op
+from tests.builders import a_trace, kernel
 
 MS = 1_000_000
 
@@ -42,20 +42,3 @@ def test_a_pause_is_no_shorter_for_a_watchdog_and_counts_where_most_steps_have_i
     device = [kernel(ms * MS + 20, 10, number) for number, ms in enumerate(at_ms, 1)]
     rank = summarise_rank(a_trace(device=device, runtime=runtime, annotations=steps), 0)
     assert rank.host_stalls_ns == 12 * MS
-
-
-def test_operators_behind_a_sleep_are_no_part_of_it():
-    """Launches at 1 and 20 ms: asleep from 1 to 10, at work on two operators until the launch."""
-    step = {"ts_ns": 0, "dur_ns": 25 * MS, "name": "ProfilerStep#0", "pid": 1, "tid": 1}
-
-    def rank(*operators_ms):
-        ops = [op(ms * MS, 1000, "aten::to") for ms in operators_ms]
-        runtime = [call(ms * MS, 0, "cudaLaunchKernel", ms) for ms in (1, 20)]
-        device = [kernel(ms * MS + 20, 10, ms) for ms in (1, 20)]
-        trace = a_trace(device=device, runtime=runtime, annotations=[step], ops=ops)
-        return summarise_rank(trace, 0).host_stalls_ns
-
-    assert rank() == 19 * MS
-    assert rank(10, *(10.5 + n for n in range(10))) == 9 * MS
-    # A host that works on operators for the device that it does not call is late, too.
-    assert rank(*range(2, 20)) == 19 * MS

@@ -3,14 +3,18 @@
 Every step takes 10 ms on the device: products, then an all-reduce of 0.1 ms on all ranks.
 """
 
+from dataclasses import replace
+
 import pytest
 
+from profiler_core.analysis.ranks.critical import Lateness
 from profiler_core.analysis.ranks.host_bound import as_idle, untold_waiting
 from profiler_core.analysis.ranks.job import combine
 from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS, with_job
 from profiler_core.analysis.ranks.rank_summary import summarise_rank
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.waterfall import step_shares, waterfall
+from profiler_core.analysis.wording.ranks import lateness
 from tests.builders import a_trace, kernel, launch, step
 
 US = 1_000
@@ -102,6 +106,15 @@ def test_a_long_pause_of_a_host_is_told_whatever_the_others_need():
     _, path = a_job_with_slow_hosts(9.6, pause=3 * MS)
     assert path.late.stalled_ns == pytest.approx(3 * MS, abs=10 * US)
     assert untold_waiting(path, 9.5 * MS) == {}
+
+
+def test_standing_still_is_told_from_what_follows_of_it():
+    late = Lateness(1, {}, {"host_other": 9.5 * MS}, stalled_ns=8.2 * MS)
+    assert lateness(late, 0.0, 9.5 * MS).endswith(
+        "(8.20 ms in which its host stands still, 1.30 ms until its device has as much to do again)"
+    )
+    assert lateness(late, 0.0, 8.25 * MS).endswith("(8.20 ms in which its host stands still)")
+    assert "stands still" not in lateness(replace(late, stalled_ns=0.0), 0.0, 9.5 * MS)
 
 
 def test_waiting_in_turn_is_idle_time_where_the_awaited_device_was_idle_and_both_hosts_are_slow():
