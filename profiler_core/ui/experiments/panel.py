@@ -88,7 +88,7 @@ def _draw(experiment: Experiment, job: Job | None) -> None:
         section("Which lever is responsible", "Each is measured by leaving it out.")
         show_notes(sentences)
     section("Each trial", "Timed in turns with eager and with the best setting so far.")
-    show_table(trials_table(experiment, leader), "fs-sweep")
+    show_table(trials_table(experiment, leader), "fs-sweep fs-trials")
     if len(timed_trials(experiment)) > 1:
         section(
             "Step time against compile time", "Further left for a short job, lower for a long one."
