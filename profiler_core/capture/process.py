@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -20,6 +21,8 @@ from profiler_core.capture.torch_settings import MARKER
 
 _LOOK_EVERY_S = 0.1
 _EXIT_GRACE_S = 5.0
+_CRASH_BYTES = 20_000  # of the end of the log, where faulthandler writes
+_FRAME = re.compile(r'^  File "(.+)", line (\d+) in (\S+)$', re.MULTILINE)
 
 
 class ChildFailure(Exception):
@@ -232,7 +235,10 @@ class Child:
                 if -status == signal.SIGKILL
                 else "See the end of torch_logs.txt."
             )
-            return ChildFailure("killed", f"The process was killed by {name} during: {doing}.", why)
+            line = _crashed_at(self._stderr)
+            return ChildFailure(
+                "killed", f"The process was killed by {name} during: {doing}{line}.", why
+            )
         last = _last_line(self._stderr)
         return ChildFailure(
             "killed",
@@ -271,6 +277,23 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def _crashed_at(log: Path) -> str:
+    """(file.py, line 3, in f): the user's innermost line that faulthandler wrote; or nothing."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _CRASH_BYTES))
+        _, crashed, stack = file.read().decode(errors="replace").rpartition("Fatal Python error:")
+    frames = [
+        (Path(path), line, function) for path, line, function in _FRAME.findall(stack) if crashed
+    ]
+    own = [frame for frame in frames if not _is_installed(frame[0])]
+    return " ({.name}, line {}, in {})".format(*own[0]) if own else ""
+
+
+def _is_installed(path: Path) -> bool:
+    """Is it of a package, of Python itself, or of this child?"""
+    return path.is_relative_to(CHILD) or any(part.startswith("python3") for part in path.parts)
 
 
 def _last_line(path: Path) -> str:

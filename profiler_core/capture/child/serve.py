@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import sys
 import time
@@ -47,6 +48,7 @@ def serve(spec: Dict[str, Any]) -> int:
     """
     if spec["die_with_parent"]:
         die_with_parent()
+    faulthandler.enable(all_threads=False)  # a crash leaves its lines of Python in the log
     channel = Channel(spec["commands"], spec["events"])
     worker = Worker(spec, channel)
     while True:
