@@ -54,11 +54,11 @@ def problem_of(python, **patience):
 
 @pytest.mark.parametrize("named", ["bin/python", "bin/python3", "."])
 def test_an_environment_may_be_named_by_its_folder(empty, named):
-    found = probe(str(empty / named))
-    assert Path(found.executable).parent == empty / "bin"
-    assert found.facts["python_executable"].startswith(str(empty))
-    assert found.error == "torch is not installed"
-    assert found.remedy == "Install torch there, or pass --python PATH."
+    interpreter = probe(str(empty / named))
+    assert Path(interpreter.executable).parent == empty / "bin"
+    assert interpreter.facts["python_executable"].startswith(str(empty))
+    assert interpreter.error == "torch is not installed"
+    assert interpreter.remedy == "Install torch there, or pass --python PATH."
 
 
 def test_a_home_folder_and_a_name_on_the_path_are_understood(empty, monkeypatch):
@@ -79,8 +79,8 @@ def test_a_missing_interpreter_is_named(tmp_path):
 def test_an_environment_whose_python_was_removed_says_what_it_points_to(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to("/gone/python3")
-    said = f"{tmp_path}/bin/python is a link to /gone/python3, which does not exist any more."
-    assert problem_of(tmp_path) == problem_of(tmp_path / "bin" / "python") == said
+    sentence = f"{tmp_path}/bin/python is a link to /gone/python3, which does not exist any more."
+    assert problem_of(tmp_path) == problem_of(tmp_path / "bin" / "python") == sentence
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o755])
@@ -110,8 +110,10 @@ def test_a_program_that_is_no_interpreter_is_quoted(tmp_path, lines, said):
 @pytest.mark.parametrize("version", ["2 7 18", "3 7 16"])
 def test_an_old_python_is_told_its_version(tmp_path, version):
     path = script(tmp_path / "python", f"echo FUSIONSCOPE-PYTHON {version}")
-    said = f"{path} is Python {version.replace(' ', '.')}, and captures need Python 3.8 or newer."
-    assert problem_of(path) == said
+    sentence = (
+        f"{path} is Python {version.replace(' ', '.')}, and captures need Python 3.8 or newer."
+    )
+    assert problem_of(path) == sentence
 
 
 def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(tmp_path, monkeypatch):
@@ -155,10 +157,10 @@ def test_a_question_that_nobody_waits_for_any_more_ends(tmp_path):
     ],
 )  # fmt: skip
 def test_a_torch_that_cannot_be_used_says_why(tmp_path, text, error):
-    found = probe(str(with_torch(tmp_path, text)))
-    assert found.error == error
-    assert found.remedy.endswith("pass --python PATH.")
-    assert found.facts["python"] == sys.version.split()[0]
+    interpreter = probe(str(with_torch(tmp_path, text)))
+    assert interpreter.error == error
+    assert interpreter.remedy.endswith("pass --python PATH.")
+    assert interpreter.facts["python"] == sys.version.split()[0]
 
 
 @pytest.mark.torch
@@ -177,8 +179,8 @@ def test_a_torch_that_kills_its_process_is_said(tmp_path):
 
 def test_a_torch_that_exits_is_said(tmp_path):
     path = with_torch(tmp_path, "import sys; print('no licence'); sys.exit(7)")
-    said = f"{path} ended with status 7 while it imported torch and printed “no licence”."
-    assert problem_of(path) == said
+    sentence = f"{path} ended with status 7 while it imported torch and printed “no licence”."
+    assert problem_of(path) == sentence
 
 
 def test_its_own_programs_come_first(empty, tmp_path):

@@ -26,20 +26,22 @@ class Card:
 
 
 def told(gpus, facts):
-    return {one.what: one for one in doctor.diagnose(Interpreter("python", facts), gpus)}
+    return {
+        finding.what: finding for finding in doctor.diagnose(Interpreter("python", facts), gpus)
+    }
 
 
 @pytest.mark.parametrize(
     ("source", "said"), [("nvml", "NVML, driver 580.1"), ("amdsmi", "amdsmi, driver 580.1")]
 )
 def test_whose_library_reads_the_gpu(source, said):
-    found = told(Gpus((Card(),), source), FACTS | {"gpus": ONE_GPU})["telemetry of the GPU"]
-    assert (found.state, found.detail, found.remedy) == ("yes", said, None)
+    finding = told(Gpus((Card(),), source), FACTS | {"gpus": ONE_GPU})["telemetry of the GPU"]
+    assert (finding.state, finding.detail, finding.remedy) == ("yes", said, None)
 
 
 def test_a_gpu_that_cannot_be_sampled_has_a_reason_and_both_remedies():
-    found = told(Gpus(reason="No GPU can be sampled here: none."), FACTS | {"gpus": ONE_GPU})
-    gpu = found["telemetry of the GPU"]
+    findings = told(Gpus(reason="No GPU can be sampled here: none."), FACTS | {"gpus": ONE_GPU})
+    gpu = findings["telemetry of the GPU"]
     assert (gpu.state, gpu.detail) == ("no", "No GPU can be sampled here: none")
     assert "nvidia-ml-py" in gpu.remedy and "amdsmi" in gpu.remedy
     without = told(Gpus(reason="No GPU."), FACTS)["telemetry of the GPU"]
@@ -49,9 +51,9 @@ def test_a_gpu_that_cannot_be_sampled_has_a_reason_and_both_remedies():
 @pytest.mark.parametrize("missing", ["", "This system has no /proc."])
 def test_the_process_has_a_line_of_its_own(missing, monkeypatch):
     monkeypatch.setattr(doctor, "host_or_reason", lambda: missing)
-    found = told(Gpus(reason="No GPU."), FACTS)["telemetry of the process"]
-    assert found.state == ("no" if missing else "yes")
-    assert found.detail == (missing or "CPU time, threads and memory from /proc")
+    finding = told(Gpus(reason="No GPU."), FACTS)["telemetry of the process"]
+    assert finding.state == ("no" if missing else "yes")
+    assert finding.detail == (missing or "CPU time, threads and memory from /proc")
 
 
 @pytest.mark.parametrize(
@@ -65,9 +67,9 @@ def test_the_process_has_a_line_of_its_own(missing, monkeypatch):
 )
 def test_whether_counters_can_be_measured(tool, gpus, state, said, monkeypatch):
     monkeypatch.setattr(doctor, "find_tool", lambda: tool)
-    found = told(Gpus(reason="No GPU."), FACTS | {"gpus": gpus})["hardware counters"]
-    assert (found.state, found.detail) == (state, said)
-    assert bool(found.remedy) == (tool is None and bool(gpus))  # nobody installs it for a CPU
+    finding = told(Gpus(reason="No GPU."), FACTS | {"gpus": gpus})["hardware counters"]
+    assert (finding.state, finding.detail) == (state, said)
+    assert bool(finding.remedy) == (tool is None and bool(gpus))  # nobody installs it for a CPU
 
 
 # What `child/abilities.py` found in torch 2.1.2 and 2.15.0.
@@ -82,22 +84,22 @@ NAMES_OF_2_15 = [*NAMES_OF_2_1, "cudagraphs", "recompiles_verbose"]
 
 
 def offered(**facts):
-    found = told(Gpus(reason="No GPU."), FACTS | facts)
-    return {finding.key: finding for finding in found.values()}
+    findings = told(Gpus(reason="No GPU."), FACTS | facts)
+    return {finding.key: finding for finding in findings.values()}
 
 
 def test_a_new_torch_loses_nothing_but_the_gpu():
-    found = offered(torch="2.15.0", abilities=NEW, log_names=NAMES_OF_2_15)
+    findings = offered(torch="2.15.0", abilities=NEW, log_names=NAMES_OF_2_15)
     keys = ("torch_compile", "trace", "compile_logs", "structured_log", "source_lines_of_kernels",
             "warm_compile_time", "several_ranks", "workload_fsdp")  # fmt: skip
-    assert {key: found[key].state for key in keys} == dict.fromkeys(keys, "yes")
-    assert found["memory"].state == "partly"
+    assert {key: findings[key].state for key in keys} == dict.fromkeys(keys, "yes")
+    assert findings["memory"].state == "partly"
     on_a_gpu = offered(torch="2.15.0", abilities=NEW, log_names=NAMES_OF_2_15, gpus=ONE_GPU)
     assert on_a_gpu["memory"].state == "yes"
 
 
 def test_an_old_torch_says_what_is_lost_each_with_a_remedy():
-    found = offered(torch="2.1.2+cu121", abilities=OLD, log_names=NAMES_OF_2_1)
+    findings = offered(torch="2.1.2+cu121", abilities=OLD, log_names=NAMES_OF_2_1)
     lost = {
         "compile_logs": ("partly", "A data-dependent `if` breaks the graph without a line"),
         "structured_log": ("no", "this torch writes no TORCH_TRACE"),
@@ -107,19 +109,19 @@ def test_an_old_torch_says_what_is_lost_each_with_a_remedy():
         "workload_fsdp": ("no", "no fully_shard"),
     }
     for key, (state, words) in lost.items():
-        assert found[key].state == state
-        assert words in found[key].detail
-        assert found[key].remedy.startswith("Use ")
+        assert findings[key].state == state
+        assert words in findings[key].detail
+        assert findings[key].remedy.startswith("Use ")
     assert "cudagraphs is unknown to it (why CUDA graphs were left out)" in (
-        found["compile_logs"].detail
+        findings["compile_logs"].detail
     )
-    assert found["torch_compile"].state == found["trace"].state == "yes"
+    assert findings["torch_compile"].state == findings["trace"].state == "yes"
 
 
 def test_a_structured_log_of_2_5_says_what_it_does_not_hold():
-    found = offered(torch="2.5.1", abilities=NEW, log_names=NAMES_OF_2_15)["structured_log"]
-    assert found.state == "partly"
-    assert "Structured logs hold no graph breaks before PyTorch 2.6." in found.detail
+    finding = offered(torch="2.5.1", abilities=NEW, log_names=NAMES_OF_2_15)["structured_log"]
+    assert finding.state == "partly"
+    assert "Structured logs hold no graph breaks before PyTorch 2.6." in finding.detail
 
 
 @pytest.mark.parametrize(
@@ -134,32 +136,32 @@ def test_a_structured_log_of_2_5_says_what_it_does_not_hold():
     ],
 )  # fmt: skip
 def test_what_a_build_lacks_is_said(facts, key, words):
-    found = offered(torch="2.15.0", abilities=NEW | facts, log_names=NAMES_OF_2_15)[key]
-    assert found.state in ("no", "partly")
-    assert words in found.detail
-    assert found.remedy
+    finding = offered(torch="2.15.0", abilities=NEW | facts, log_names=NAMES_OF_2_15)[key]
+    assert finding.state in ("no", "partly")
+    assert words in finding.detail
+    assert finding.remedy
 
 
 def test_kernels_that_a_profiler_without_cupti_does_not_see_are_said():
     facts = {"abilities": NEW | {"cuda_trace": False}, "gpus": ONE_GPU}
-    found = offered(torch="2.15.0", log_names=NAMES_OF_2_15, **facts)["trace"]
-    assert (found.state, "CUPTI" in found.remedy) == ("partly", True)
+    finding = offered(torch="2.15.0", log_names=NAMES_OF_2_15, **facts)["trace"]
+    assert (finding.state, "CUPTI" in finding.remedy) == ("partly", True)
 
 
 def test_a_torch_without_names_of_logs_says_so():
-    found = offered(torch="2.1.2", abilities=NEW, log_names=[])["compile_logs"]
-    assert (found.state, found.remedy) == ("no", "Use a newer torch for what is missing.")
+    finding = offered(torch="2.1.2", abilities=NEW, log_names=[])["compile_logs"]
+    assert (finding.state, finding.remedy) == ("no", "Use a newer torch for what is missing.")
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
 def test_an_interpreter_that_cannot_be_used_is_one_finding(words, capsys):
     assert main(["doctor", "--python", "/no/python", *words]) == 3
-    said = capsys.readouterr()
-    assert "Traceback" not in said.out + said.err
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.out + printed.err
     if not words:
-        assert "The interpreter /no/python does not exist" in " ".join(said.out.split())
+        assert "The interpreter /no/python does not exist" in " ".join(printed.out.split())
         return
-    answer = json.loads(said.out)
+    answer = json.loads(printed.out)
     assert answer["can_capture"] is False
     assert answer["interpreter"] == "/no/python"
     assert answer["findings"] == [

@@ -34,20 +34,20 @@ def test_a_name_tells_the_rank(name, rank):
 def test_the_file_wins_over_its_name(tmp_path, a_trace_file):
     a_trace_file(tmp_path / "job" / "rank_7.json.gz", rank=1)
     a_trace_file(tmp_path / "job" / "rank_8.json", rank=0, packed=False)
-    found = find_ranks(str(tmp_path / "job"))
-    assert [(f.rank, f.name) for f in found.files] == [(0, "rank_8.json"), (1, "rank_7.json.gz")]
-    assert found.notes == ()
+    ranks = find_ranks(str(tmp_path / "job"))
+    assert [(f.rank, f.name) for f in ranks.files] == [(0, "rank_8.json"), (1, "rank_7.json.gz")]
+    assert ranks.notes == ()
     assert rank_header(tmp_path / "job" / "rank_8.json").world_size == 2
 
 
 def test_without_any_word_the_order_of_the_names_counts_and_is_said(tmp_path, a_trace_file):
     for name in ("b.json.gz", "a.json.gz", "c_rank0.json.gz"):
         a_trace_file(tmp_path / "job" / name)
-    found = find_ranks(str(tmp_path / "job"))
-    assert [(f.rank, f.name) for f in found.files] == [
+    ranks = find_ranks(str(tmp_path / "job"))
+    assert [(f.rank, f.name) for f in ranks.files] == [
         (0, "c_rank0.json.gz"), (1, "a.json.gz"), (2, "b.json.gz"),
     ]  # fmt: skip
-    assert found.notes == (
+    assert ranks.notes == (
         "The rank of 2 of 3 traces is neither in the file nor in its name; they are numbered in "
         "the order of their names: a.json.gz as rank 1, b.json.gz as rank 2.",
     )
@@ -75,11 +75,11 @@ def test_a_url_is_listed_and_nothing_of_it_is_read(a_trace_file, tmp_path):
         local = a_trace_file(tmp_path / "local.json.gz", rank=rank)
         store.put_file(str(local), f"/bucket/job/rank{rank}/trace.json.gz")
     store.pipe_file("/bucket/job/run.json", b"{}")
-    found = find_ranks("memory://bucket/job")
-    assert [(f.rank, f.name) for f in found.files] == [
+    ranks = find_ranks("memory://bucket/job")
+    assert [(f.rank, f.name) for f in ranks.files] == [
         (0, "rank0/trace.json.gz"), (1, "rank1/trace.json.gz"),
     ]  # fmt: skip
-    assert found.files[0].location.startswith("memory://")
+    assert ranks.files[0].location.startswith("memory://")
 
 
 def test_a_run_directory_has_rank_0_in_itself_and_the_others_below(tmp_path, a_trace_file):
@@ -88,9 +88,9 @@ def test_a_run_directory_has_rank_0_in_itself_and_the_others_below(tmp_path, a_t
     a_trace_file(run / "ranks" / "1" / "trace.json.gz", rank=1)
     (run / "ranks" / "2").mkdir()
     (run / "run.json").write_text("{}")
-    found = find_ranks(str(run))
-    assert [f.rank for f in found.files] == [0, 1]
-    assert found.notes == ("Rank 2 has no trace.",)
+    ranks = find_ranks(str(run))
+    assert [f.rank for f in ranks.files] == [0, 1]
+    assert ranks.notes == ("Rank 2 has no trace.",)
 
 
 @pytest.mark.parametrize("place", ["nowhere", "empty", "nosuch://bucket/x", "memory://absent/x"])
@@ -108,8 +108,8 @@ def test_a_broken_file_that_is_named_by_a_rank_keeps_its_place(tmp_path, a_trace
     (tmp_path / "job" / "rank1.json.gz").write_bytes(b"\x1f\x8bbroken")
     (tmp_path / "job" / "rank0_config.json").write_text('{"no": "trace"}')  # rank 0 has one
     (tmp_path / "job" / "rank3.txt").write_text("no trace either")
-    found = find_ranks(str(tmp_path / "job"))
-    assert [(f.rank, f.name) for f in found.files] == [
+    ranks = find_ranks(str(tmp_path / "job"))
+    assert [(f.rank, f.name) for f in ranks.files] == [
         (0, "rank0.json.gz"), (1, "rank1.json.gz"), (2, "rank2.json.gz"),
     ]  # fmt: skip
 
