@@ -6,6 +6,7 @@ be tied to an operator that they only happen to follow, so they are taken out of
 all of a kind in a step is one group.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from profiler_core.analysis.categories import category_of_kernel, category_of_operator
@@ -13,6 +14,8 @@ from profiler_core.analysis.ranks.collective_kinds import LABELS, kind_of
 
 _FUNCTIONAL = "c10d_functional::"  # torch 2.1 to 2.3; later with an underscore
 _BUCKETS = ("torch::distributed::reducer::", "torch.distributed.ddp.reducer::")
+
+_COPIES = ("Memcpy", "Memset")
 
 _WAITING = "in the trace of one rank alone the wait for the others is in it"
 _COPYING = "DDP copies gradients into the buckets that it sends, and back"
@@ -32,3 +35,16 @@ def exchange_of(name: str) -> tuple[str, str] | None:
         kind = kind_of(name)
         return kind, f"{LABELS[kind]} between the ranks: {_WAITING}"
     return None
+
+
+def exchange_of_kernels(names: Sequence[str]) -> tuple[str, str] | None:
+    """The same of an operator that starts collectives of one kind, and copies for them, alone.
+
+    DTensor's `Redistribute` is one of these.
+
+    Args:
+        names: of the operator's device events.
+    """
+    kinds = {name: exchange_of(name) for name in names if not name.startswith(_COPIES)}
+    exchanged = set(kinds.values())
+    return exchanged.pop() if len(exchanged) == 1 else None

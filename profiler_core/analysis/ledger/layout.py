@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from profiler_core.analysis.categories import category_of_kernel
-from profiler_core.analysis.ledger.exchange import exchange_of
+from profiler_core.analysis.ledger.exchange import exchange_of, exchange_of_kernels
 from profiler_core.analysis.ledger.extents import layout_of, product_extent
 from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.graph_items import graph_items
@@ -32,6 +32,7 @@ class _Layout:
     """A step while it is laid out: its items with where they stand, and what units do."""
 
     step: HostStep
+    kernel_names: Mapping[int, str]  # of each row of the work table that the step has
     placed: list[tuple[int, int, bool, Item]] = field(default_factory=list)  # ts, order, backward
     ties: list[tuple[int, int]] = field(default_factory=list)
     notes: dict[int, list[str]] = field(default_factory=dict)
@@ -64,6 +65,9 @@ class _Layout:
             return
         units_of = execution.units_of_call
         self.dealt.update(unit for units in units_of.values() for unit in units)
+        for units in units_of.values():
+            for unit in units:
+                self._note_exchange(unit)
         items = graph_items(execution, execution.graph, owned, self.ties, self.notes)
         views: dict[int, list[str]] = {}
         for item in items:
@@ -119,11 +123,18 @@ class _Layout:
         if unit.events and _is_zero_tangent(unit):
             self.tangents.add(number)
             return True
-        exchanged = exchange_of(unit.name)
+        self._note_exchange(number)
+        return exchange_of(unit.name) is not None
+
+    def _note_exchange(self, number: int) -> None:
+        """What ranks exchange, in a compiled graph too, is a group by itself (`match_exchange`)."""
+        unit = self.step.units[number]
+        exchanged = exchange_of(unit.name) or exchange_of_kernels(
+            [self.kernel_names[event] for event in unit.events]
+        )
         if exchanged is not None and unit.events:
             self.exchange[number] = exchanged[0]
             self.notes.setdefault(number, []).append(exchanged[1])
-        return exchanged is not None
 
 
 def program(
@@ -145,7 +156,7 @@ def program(
         modules: `id(graph)` -> node -> path of its nn.Module.
         kernel_names: name of each row of the work table that the step has.
     """
-    layout = _Layout(step)
+    layout = _Layout(step, kernel_names)
     layout.add_runs(executions, owned, modules)
     autograd_threads = {unit.thread for unit in step.units if unit.backward} - {step.main_thread}
     for number, unit in enumerate(step.units):

@@ -65,7 +65,7 @@ def match_programs(
             _label_backward(right.items, steps[1], forward_of[1], labels_of[1])
         _match_segment(left, right, match, labels_of)
     _match_optimizers(baseline, candidate, match, steps)
-    _match_exchange(baseline, candidate, match)
+    match_exchange(baseline, candidate, match)
     return match
 
 
@@ -365,8 +365,22 @@ def _match_optimizers(
         match.ties.append(Tie(members[0], members[1], "optimizer step"))
 
 
-def _match_exchange(baseline: Program, candidate: Program, match: Match) -> None:
-    """All of a kind that ranks exchange in a step is one group: buckets are cut at other places."""
+def match_exchange(baseline: Program, candidate: Program, match: Match) -> None:
+    """All of a kind that ranks exchange in a step is one group: buckets are cut at other places.
+
+    In a graph a collective stands among operators, and was aligned with them: no operator becomes
+    it, so that those ties are taken back.
+    """
+    match.ties = [
+        Tie(left, right, tie.evidence)
+        for tie in match.ties
+        if (left := _others(tie.baseline, baseline.exchange))
+        and (right := _others(tie.candidate, candidate.exchange))
+    ]
+    for program in (baseline, candidate):
+        program.ties[:] = [
+            tie for tie in program.ties if len(_others(tie, program.exchange)) == len(tie)
+        ]
     for kind in dict.fromkeys((*baseline.exchange.values(), *candidate.exchange.values())):
         members = [
             tuple(unit for unit, other in program.exchange.items() if other == kind)
@@ -374,3 +388,7 @@ def _match_exchange(baseline: Program, candidate: Program, match: Match) -> None
         ]
         if all(members):
             match.ties.append(Tie(members[0], members[1], "exchange between ranks"))
+
+
+def _others(units: tuple[int, ...], exchanged: Collection[int]) -> tuple[int, ...]:
+    return tuple(unit for unit in units if unit not in exchanged)

@@ -2,7 +2,10 @@
 
 import pytest
 
-from profiler_core.analysis.ledger.exchange import exchange_of
+from profiler_core.analysis.ledger.exchange import exchange_of, exchange_of_kernels
+from profiler_core.analysis.ledger.match import Match, Tie
+from profiler_core.analysis.ledger.matching import match_exchange
+from profiler_core.analysis.ledger.program import Program
 
 
 @pytest.mark.parametrize(
@@ -33,3 +36,37 @@ def test_an_exchange_has_a_kind_and_a_note(name, kind):
 )
 def test_the_models_own_work_is_none(name):
     assert exchange_of(name) is None
+
+
+NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def test_an_operator_that_only_exchanges_and_copies_for_it_is_an_exchange():
+    """DTensor's Redistribute has no name that says so."""
+    assert exchange_of_kernels([NCCL, "Memcpy DtoD (Device -> Device)"]) == exchange_of(NCCL)
+    assert exchange_of_kernels([NCCL, "ampere_sgemm_128x64_nn"]) is None
+    assert exchange_of_kernels(["Memcpy DtoD (Device -> Device)"]) is None
+    assert exchange_of_kernels([]) is None
+
+
+def a_program(exchange, ties=()):
+    return Program(
+        segments=[], ties=list(ties), input_copies=frozenset(), notes={}, serves={}, shared={},
+        nameless=frozenset(), phases={}, exchange=exchange,
+    )  # fmt: skip
+
+
+def test_no_operator_becomes_a_collective_of_a_graph():
+    """Aligned with a sum, as in tensor parallelism's backward, it stays with the collectives."""
+    eager = a_program({7: "all_reduce"})
+    compiled = a_program({2: "all_reduce", 4: "all_reduce"}, ties=[(1, 2), (0, 1)])
+    match = Match(ties=[
+        Tie((3,), (0, 2), "operator in order"),
+        Tie((5,), (4,), "source line"),
+        Tie((6,), (5,), "position"),
+    ])  # fmt: skip
+    match_exchange(eager, compiled, match)
+    assert [(tie.baseline, tie.candidate) for tie in match.ties] == [
+        ((3,), (0,)), ((6,), (5,)), ((7,), (2, 4)),
+    ]  # fmt: skip
+    assert compiled.ties == [(0, 1)]
