@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Server, ready
+from tests.browser.conftest import Server, at_rest, ready
 
 pytestmark = pytest.mark.browser
 
@@ -14,6 +14,7 @@ BARE = {"baseline": "run/breaky.eager", "candidate": "run/breaky.default"}
 
 def _search(page: Page, words: str) -> None:
     # What listens for the key is drawn by the browser after the page has run.
+    at_rest(page)
     expect(page.get_by_role("button", name="Search everything")).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_role("dialog", name="Search everything")).to_be_visible()
