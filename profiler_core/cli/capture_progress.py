@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from profiler_core.capture.progress import ProgressLine
+from profiler_core.terminal_text import printable, rewrite_line
 
 # Without a terminal a line that only counts on is printed this rarely.
 _QUIET_S = 5.0
@@ -41,12 +42,12 @@ class Printer:
         counts = line.done is not None
         if self._stream.isatty():
             end = "" if counts else "\n"
-            self._stream.write(f"\r\x1b[K{seconds}  {text}{end}")
+            rewrite_line(self._stream, f"{seconds}  {text}{end}")
         else:
             key = (line.variant, line.phase, "" if counts else text)
             is_last = counts and line.done == line.total
             if key == self._shown and not is_last and now - self._shown_at < _QUIET_S:
                 return
             self._shown, self._shown_at = key, now
-            self._stream.write(f"{seconds}  {text}\n")
+            self._stream.write(printable(f"{seconds}  {text}\n"))
         self._stream.flush()

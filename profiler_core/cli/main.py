@@ -17,6 +17,7 @@ from profiler_core import __version__
 from profiler_core.cli.parser import VerbParser
 from profiler_core.cli.table import show_whole
 from profiler_core.errors import Cancelled, FusionscopeError
+from profiler_core.terminal_text import only_printable
 
 # verb -> (its module, what it answers)
 VERBS: dict[str, tuple[str, str]] = {
@@ -76,7 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 done, 1 the analysed thing is bad, 2 bad input or usage, 3 cannot judge, 130 cancelled.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    with only_printable():
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _main(words: list[str]) -> int:
     if words[:1] == ["--version"]:
         print(f"fusionscope {__version__}")
         return 0

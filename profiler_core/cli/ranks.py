@@ -32,6 +32,7 @@ from profiler_core.ranks.hta.process import hta_answer
 from profiler_core.session.job import PlacedJob, compared, jobs_at
 from profiler_core.session.rank_compiling import compiling_of
 from profiler_core.session.reading import InProcess
+from profiler_core.terminal_text import rewrite_line
 from profiler_core.units import (
     format_duration,
     format_share,
@@ -124,7 +125,7 @@ class _Shown:
     def __call__(self, n_read: int, total: int) -> None:
         if sys.stderr.isatty() and total > 1:
             end = "\n" if n_read == total else ""
-            print(f"\r{self._place}: {n_read} of {total} ranks", end=end, file=sys.stderr)
+            rewrite_line(sys.stderr, f"{self._place}: {n_read} of {total} ranks{end}")
 
 
 def _text(placed: PlacedJob) -> str:

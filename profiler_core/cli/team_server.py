@@ -23,6 +23,7 @@ from profiler_core.answers.record import Answer
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.operate.addresses import is_loopback
 from profiler_core.operate.channels import NoRedirect
+from profiler_core.terminal_text import printable
 
 SERVER, TOKEN = "FUSIONSCOPE_SERVER", "FUSIONSCOPE_TOKEN"
 _WITHIN_S = 1800.0  # the server may read a large trace before it answers
@@ -259,5 +260,4 @@ def _sentences(error: urllib.error.HTTPError) -> tuple[str, str]:
 
 def _shown(text: object) -> str:
     """What a server said, as a terminal may show it."""
-    printable = "".join(c if c.isprintable() else " " for c in str(text))
-    return " ".join(printable.split())[:_LONGEST_SENTENCE]
+    return " ".join(printable(str(text)).split())[:_LONGEST_SENTENCE]

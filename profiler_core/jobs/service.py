@@ -24,13 +24,10 @@ from profiler_core.jobs.directory import LIVE_STATES, JobSpec, JobState, JobStat
 from profiler_core.jobs.room import size_of
 from profiler_core.jobs.starting import last_words
 from profiler_core.jobs.starting import submit as submit  # for the door
+from profiler_core.terminal_text import printable
 from profiler_core.worker.protocol import Progress, Record, last_record, outcome
 
 _JOB_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-# CSI and OSC sequences, and what else a terminal would act upon (ECMA-48).
-_TERMINAL_CODES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00-\x08\x0b-\x1f\x7f]"
-)
 _TAIL_BYTES = 64_000
 _LOOK_EVERY_S = 0.1
 _MOST = 10_000
@@ -275,7 +272,7 @@ def tail_of(path: Path, n_lines: int) -> str:
         return ""
     # A progress bar rewrites its line with carriage returns: what a terminal shows is the last.
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
-    shown = [_TERMINAL_CODES.sub("", line).rstrip() for line in lines]
+    shown = [printable(line).rstrip() for line in lines]
     while shown and not shown[-1]:
         shown.pop()
     return "\n".join(shown[-n_lines:])

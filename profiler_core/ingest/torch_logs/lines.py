@@ -5,7 +5,6 @@ carriage return counts), terminal colours, and lines without end.
 """
 
 import codecs
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,15 +13,13 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.stream import Stream
 from profiler_core.ingest.windows_paths import with_slashes
+from profiler_core.terminal_text import SEQUENCE
 
 CHUNK_BYTES = 1 << 20
 # The longest record line met in practice is 40 kB (a scheduler node with its stack traces).
 MAX_LINE_CHARS = 1 << 16
 # No log has these; \t \n \r, backspace, form feed and escape are left out.
 CONTROL = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27})
-
-# CSI … letter; OSC … BEL or ST; two-character escapes.
-ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
 def chunks(path: Path, repairs: Counter[str], size: int = CHUNK_BYTES) -> Iterator[bytes]:
@@ -119,4 +116,4 @@ def _clean(batch: list[str], repairs: Counter[str]) -> list[str]:
 def _clean_line(line: str) -> str:
     if "\r" in line:
         line = line.removesuffix("\r").rsplit("\r", 1)[-1]
-    return ANSI.sub("", line) if "\x1b" in line else line
+    return SEQUENCE.sub("", line) if "\x1b" in line else line
