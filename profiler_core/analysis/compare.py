@@ -59,6 +59,7 @@ class Side:
     compile: CompileCost  # without a break-even: that is a pair's
     telemetry: RunTelemetry | None = None  # None: nothing was sampled
     compiled_by_script: ScriptCompilation | None = None  # of a run that is called eager
+    compiled_nothing: bool = False  # of a run that was to be compiled
     throughput: Throughput | None = None  # None: not timed, or nobody said what a step handles
 
 
@@ -122,6 +123,7 @@ class CandidateComparison:
     energy_per_step_j: TwoNumbers = (None, None)
     baseline_compiled: ScriptCompilation | None = None  # by the script, though it is called eager
     throughput: tuple[Throughput | None, Throughput | None] = (None, None)
+    compiled_nothing: bool = False  # the candidate was to be compiled, and was not
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ def make_side(
     compiling: CompileTime | None = None,
     telemetry: RunTelemetry | None = None,
     compiled_by_script: ScriptCompilation | None = None,
+    compiled_nothing: bool = False,
 ) -> Side:
     """A run with what its trace says.
 
@@ -151,6 +154,7 @@ def make_side(
         compiling: the time of its compilations, where it has logs.
         telemetry: of its GPU and process, where they were sampled.
         compiled_by_script: what its script compiles although it is called eager.
+        compiled_nothing: it was to be compiled, and was not.
     """
     unprofiled_ns = step_time_ns(run.record.measurement)
     cost = compile_cost(run.record, compiling=compiling, step_ns=unprofiled_ns)
@@ -169,6 +173,7 @@ def make_side(
         compile=cost,
         telemetry=telemetry,
         compiled_by_script=compiled_by_script,
+        compiled_nothing=compiled_nothing,
         throughput=throughput(run.record),
     )
 
@@ -252,6 +257,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         energy_per_step_j=(_energy(baseline), _energy(candidate)),
         baseline_compiled=None if candidate.compiled_by_script else baseline.compiled_by_script,
         throughput=(baseline.throughput, candidate.throughput),
+        compiled_nothing=candidate.compiled_nothing,
     )
 
 

@@ -34,6 +34,7 @@ class Detail(StrEnum):
     """What is said after the claim."""
 
     CUT = "a trace is cut"
+    COMPILED_NOTHING = "the candidate is eager"
     NOT_EAGER = "the script compiles in the baseline"
     UNFAIR = "clocks apart, or throttled"
     NUMERICS = "are the results right"
@@ -59,6 +60,7 @@ def verdict(comparison: CandidateComparison) -> Verdict:
     """The verdict on one candidate."""
     applies = {
         Detail.CUT: bool(comparison.cut_traces) and comparison.step_time.ratio is not None,
+        Detail.COMPILED_NOTHING: comparison.compiled_nothing,
         Detail.NOT_EAGER: comparison.baseline_compiled is not None
         and comparison.step_time.ratio is not None,
         Detail.UNFAIR: comparison.fairness is not None and comparison.fairness.fair is False,

@@ -12,7 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from profiler_core.analysis.compare import Side, make_side
-from profiler_core.analysis.compilation.by_script import ScriptCompilation, script_compilation
+from profiler_core.analysis.compilation.by_script import (
+    ScriptCompilation,
+    compiled_nothing,
+    script_compilation,
+)
 from profiler_core.analysis.compilation.compile_time import CompileTime, compile_time
 from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.compilation.report import (
@@ -95,6 +99,14 @@ class Run(RankedRun):
         return self._attempt("trace", "summary", make)
 
     @property
+    def compiled_nothing(self) -> bool:
+        """Whether it was to be compiled, and was not."""
+        return self._answer(
+            "compiled nothing",
+            lambda: compiled_nothing(self.record, lambda: self.trace, lambda: self.compile_log),
+        )
+
+    @property
     def compiled_by_script(self) -> ScriptCompilation | None:
         """What its script compiles although it is called eager; None: nothing."""
         return self._answer(
@@ -135,6 +147,7 @@ class Run(RankedRun):
             compiling=self.compiling,
             telemetry=self.telemetry,
             compiled_by_script=self.compiled_by_script,
+            compiled_nothing=self.compiled_nothing,
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Is a run that is called eager compiled after all, by the script itself?
+"""Is a run that is called eager compiled after all, by the script itself? And the other way round?
 
 A capture looks at the process and writes what it sees into run.json. An upload shows it in its
 trace, and a recording without a trace in its logs.
@@ -76,6 +76,32 @@ def script_compilation(
     log = read_log()
     n_compilations = 0 if log is None else sum(c.fail_type is None for c in log.compilations)
     return ScriptCompilation(n_compilations=n_compilations) if n_compilations else None
+
+
+def compiled_nothing(
+    record: RunRecord,
+    read_trace: Callable[[], Trace | None],
+    read_log: Callable[[], CompileLog | None],
+) -> bool:
+    """Whether neither logs nor trace of a run that a capture was to compile show that it was.
+
+    Its step then runs as the eager one does.
+
+    Args:
+        record: of the run.
+        read_trace: asked only where the logs hold no compilation.
+        read_log: asked only for a run that was to be compiled.
+
+    Returns:
+        False also where a log, a trace or its steps are missing: then nobody can tell.
+    """
+    if record.status != "finished" or record.spec.get("compile") is not True:
+        return False
+    log = read_log()
+    if log is None or log.compilations:
+        return False
+    trace = read_trace()
+    return trace is not None and bool(host_steps(trace).height) and not regions_per_step(trace)
 
 
 def _should_be_eager(record: RunRecord, file_name: str) -> bool:

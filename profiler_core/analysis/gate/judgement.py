@@ -18,7 +18,7 @@ from profiler_core.analysis.gate.evidence import Evidence
 from profiler_core.analysis.gate.limits import QUANTITIES, Limit, Quantity, value_text
 from profiler_core.analysis.noise import MIN_ROUNDS, Noise
 from profiler_core.analysis.step_time import StepTime
-from profiler_core.analysis.wording.script_compilation import not_eager
+from profiler_core.analysis.wording.script_compilation import not_compiled, not_eager
 from profiler_core.model.run import Measurement
 
 Outcome = Literal["pass", "regression", "cannot judge", "not compiled"]
@@ -254,6 +254,8 @@ def _plain(
 
 def _notes(comparison: CandidateComparison) -> tuple[str, ...]:
     notes = []
+    if comparison.compiled_nothing:
+        notes.append(not_compiled(comparison.label))
     if comparison.baseline_compiled is not None:
         notes.append(not_eager(comparison.baseline_label, comparison.baseline_compiled))
     if comparison.interleaved is False:

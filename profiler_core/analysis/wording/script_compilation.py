@@ -1,4 +1,4 @@
-"""What a run that is called eager is to be called where its script compiles."""
+"""What a run is to be called whose script compiles in eager, or that compiled nothing."""
 
 from profiler_core.analysis.compilation.by_script import ScriptCompilation
 from profiler_core.analysis.wording.sentence import counted, listed
@@ -41,6 +41,15 @@ def not_eager(label: str, compiled: ScriptCompilation) -> str:
         f"The baseline, {label}, is not eager: {evidence}. So the ratio is not what compiling "
         "gains; for that, capture it with what the script compiles switched off "
         "(TORCH_COMPILE_DISABLE=1)."
+    )
+
+
+def not_compiled(label: str) -> str:
+    """What follows for a comparison with a candidate that compiled nothing."""
+    return (
+        f"{label} compiled nothing: its logs hold no compilation and its trace no compiled region, "
+        "so both sides run eagerly. Say what is to be compiled (--compile-target), or look for "
+        "what keeps Dynamo from the step, such as a wrapper of a library that it skips."
     )
 
 

@@ -11,7 +11,7 @@ from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verd
 from profiler_core.analysis.wording.compile_cost import compile_cost_sentence
 from profiler_core.analysis.wording.notes import not_in_turns
 from profiler_core.analysis.wording.replays import graph_capture_clause
-from profiler_core.analysis.wording.script_compilation import not_eager
+from profiler_core.analysis.wording.script_compilation import not_compiled, not_eager
 from profiler_core.analysis.wording.sentence import (
     Phrase,
     Statement,
@@ -342,6 +342,7 @@ def _environment(c: CandidateComparison) -> str:
 
 _DETAILS: Mapping[Detail, Callable[[CandidateComparison], str]] = {
     Detail.CUT: _cut,
+    Detail.COMPILED_NOTHING: lambda c: not_compiled(c.label),
     Detail.NOT_EAGER: _not_eager,
     Detail.UNFAIR: _unfair,
     Detail.NUMERICS: _numerics,

@@ -139,3 +139,42 @@ def test_a_whole_model():
     whole = ScriptCompilation(is_whole=True, n_blocks=1, blocks=("",), n_frames=3)
     assert name_with("eager", whole) == "eager, compiled by the script"
     assert "Dynamo compiled 3 frames in its process. So" in not_eager("eager", whole)
+
+
+def to_be_compiled(trace, log):
+    files = a_run(
+        *[2_000_000] * 12, variant="default", role="candidate", interleaved=True,
+        record={"spec": {"compile": True}},
+    )  # fmt: skip
+    return MadeUpRun(files, trace, log)
+
+
+def details_beside_eager(candidate):
+    pair = made_up_comparison(MadeUpRun(eager(), an_eager_trace()), candidate).pairs[0]
+    return pair, [*details(pair.verdict), *pair.gate([parse_limit(QUANTITIES[0], "+3%")], []).notes]
+
+
+def test_a_candidate_that_compiled_nothing_is_told_first():
+    # As Accelerate's loop was on an H200: asked to compile, and no frame of it ever was.
+    pair, sentences = details_beside_eager(to_be_compiled(an_eager_trace(), CompileLog()))
+    assert sentences[0].startswith(
+        "default compiled nothing: its logs hold no compilation and its trace no compiled region, "
+        "so both sides run eagerly."
+    )
+    assert sum("compiled nothing" in sentence for sentence in sentences) == 2  # the gate's, too
+    assert pair.numbers.compiled_nothing
+
+
+@pytest.mark.parametrize(
+    ("trace", "log"),
+    [
+        (a_trace(annotations=[step(0, 0, 100)], ops=[op(10, 5, REGION.format(0))]), CompileLog()),
+        (an_eager_trace(), CompileLog(compilations=(Compilation(compile_id="0/0"),))),
+        (an_eager_trace(), None),  # nobody can tell
+        (None, CompileLog()),
+        (a_trace(ops=[op(10, 20, "aten::mm")]), CompileLog()),  # no step was profiled
+    ],
+)
+def test_where_something_was_compiled_or_nobody_can_tell_nothing_is_said(trace, log):
+    _, sentences = details_beside_eager(to_be_compiled(trace, log))
+    assert not any("compiled nothing" in sentence for sentence in sentences)
