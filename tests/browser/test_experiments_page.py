@@ -1,5 +1,6 @@
 """The experiments page in a real browser: *Try it* at a finding, watched, cancelled and resumed."""
 
+import os
 import re
 import shutil
 import textwrap
@@ -18,8 +19,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.torch, pytest.mark.timeout(1800)]
 TRIED_TIMEOUT_MS = 600_000
 QUICK = {"rounds": 6, "round_steps": 3, "round_seconds": 0.01, "steps": 1, "numerics": False}
 
-# The graph breaks at the value that decides.
+# The graph breaks at the value that decides. The setting that takes the break away is not built
+# before GATE can be read, so that no experiment of it ends before it is cancelled.
 TINY = """
+    from pathlib import Path
+
     import torch
 
     class Breaks(torch.nn.Module):
@@ -32,16 +36,28 @@ TINY = """
             return self.second(x * x.sum().item())
 
     def build():
+        if torch._dynamo.config.capture_scalar_outputs:
+            Path(GATE).read_text()  # of a pipe that nobody writes: for ever
         return Breaks(), (torch.randn(4, 8),)
 """
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> Iterator[Server]:
+def gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Closed: a pipe that nobody writes. A file in its place opens it."""
+    path = tmp_path_factory.mktemp("user") / "gate"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def own_server(
+    tmp_path_factory: pytest.TempPathFactory, quick_python: Path, gate: Path
+) -> Iterator[Server]:
     """A server with a home of its own, which holds one comparison with a finding to try."""
     home = tmp_path_factory.mktemp("experiments-home")
-    model = tmp_path_factory.mktemp("user") / "tiny.py"
-    model.write_text(textwrap.dedent(TINY))
+    model = gate.with_name("tiny.py")
+    model.write_text(textwrap.dedent(TINY).replace("GATE", repr(str(gate))))
     runs = home / "runs" / "breaky"
     shutil.copytree(ROOT / "sample_traces" / "breaky", runs)
     asked = {**QUICK, "device": "cpu", "workload": f"{model}:build"}
@@ -58,7 +74,7 @@ def own_server(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> 
 
 
 def test_a_finding_is_tried_cancelled_resumed_and_its_gain_stands_beside_the_prediction(
-    page: Page, own_server: Server
+    page: Page, own_server: Server, gate: Path
 ) -> None:
     page.goto(own_server.link(baseline="run/breaky/eager", candidate="run/breaky/default"))
     ready(page)
@@ -79,7 +95,10 @@ def test_a_finding_is_tried_cancelled_resumed_and_its_gain_stands_beside_the_pre
     assert re.search(r"[+−]\d", cells["Realised"]), cells
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=TRIED_TIMEOUT_MS)
+    expect(state).to_have_text("cancelled")
 
+    gate.unlink()
+    gate.touch()
     page.get_by_role("button", name="Resume").click()
     expect(state).to_have_text("finished", timeout=TRIED_TIMEOUT_MS)
     expect(table.locator("tbody tr").first).to_contain_text(cells["Step"])

@@ -1,8 +1,10 @@
-"""A trace with the source of compiled kernels, where TORCH_COMPILE_DEBUG_EXTEND asks for it."""
+"""What the profiled pass does around its steps, and how it writes their trace."""
 
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+
+import pytest
 
 from profiler_core.capture.child import passes
 
@@ -46,3 +48,39 @@ def test_an_older_torch_and_a_process_without_inductor_write_it_as_ever(monkeypa
         monkeypatch.setitem(sys.modules, "torch._inductor.config", config)
         passes._export(Finished(), str(tmp_path / "trace.json.gz"))
         assert (tmp_path / "trace.json.gz").read_text() == "plain"
+
+
+def test_no_active_step_holds_the_query_of_the_peaks(monkeypatch, tmp_path):
+    """The last step's range ended 0.2 to 0.6 ms late, and the first one began with the reset."""
+    torch = pytest.importorskip("torch")
+    diary = []
+
+    class Profiler(Finished):
+        def __init__(self, *, on_trace_ready, **_):
+            self.n, self.ready = 0, on_trace_ready
+
+        def start(self):
+            pass
+
+        def step(self):
+            diary.append("next step")
+            self.n += 1
+            if self.n == 4:
+                self.ready(self)
+
+        def stop(self):
+            pass
+
+    def peaks(_):
+        diary.append("peaks")
+        return {"peak_reserved_bytes": 7}
+
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    monkeypatch.setattr(passes, "reset_peaks", lambda _: diary.append("reset"))
+    monkeypatch.setattr(passes, "peaks_since", peaks)
+    schedule = {"wait": 1, "warmup": 1, "active": 2}
+    running = passes.ProfiledPass(torch.device("cpu"), str(tmp_path / "t.json"), schedule, False)
+    running.start()
+    assert [running.stepped() for _ in range(4)] == [False, False, False, True]
+    assert diary == ["next step", "reset", *["next step"] * 3, "peaks"]
+    assert running.result()["peak_reserved_bytes"] == 7

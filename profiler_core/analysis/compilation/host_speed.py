@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from profiler_core.analysis.compilation.two_queues import Queues, profiler_event_ns, replay_ns
 
-# What the profiler costs the host for one event, at most: 2.7 to 7.8 µs on the H200s of
+# What the profiler costs the host for one event, at most: 2.5 to 7.9 µs on the H200s of
 # docs/what_if.md, but where the host was busy with other processes.
 MOST_EVENT_NS = 8_000.0
 

@@ -19,6 +19,7 @@ from profiler_core.analysis.compilation.compiled_calls import (
     lookup_spans,
 )
 from profiler_core.analysis.compilation.crossings import Crossing, crossings
+from profiler_core.analysis.compilation.edge_steps import with_inner_edges
 from profiler_core.analysis.compilation.host_speed import as_fast_as, host_speed
 from profiler_core.analysis.compilation.two_queues import (
     Floats,
@@ -193,7 +194,7 @@ class Scene:
         launches_go: bool = False,
     ) -> Queues:
         cut = queues(self.trace, removable, slower, self.sample, launches_go=launches_go)
-        return self.two if cut is None else as_fast_as(cut, self.speed)
+        return self.two if cut is None else as_fast_as(with_inner_edges(cut), self.speed)
 
     @cached_property
     def forced(self) -> npt.NDArray[np.bool_]:
@@ -259,4 +260,4 @@ def scene_of(trace: Trace, unprofiled_step_ns: float | None) -> Scene | None:
     """
     sample = sample_steps(trace)
     two = queues(trace, [], sample=sample) if sample.n else None
-    return None if two is None else Scene(trace, two, sample, unprofiled_step_ns)
+    return None if two is None else Scene(trace, with_inner_edges(two), sample, unprofiled_step_ns)
