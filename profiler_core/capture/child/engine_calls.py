@@ -11,6 +11,8 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Dict, List, Optional
 
+from .operators import intercepted, operator_name
+
 PREFIX = "engine::"
 _GRAPH = "## Call CompiledFxGraph {}_{} ##"
 
@@ -58,10 +60,16 @@ def counted(name: str, is_known: bool) -> Callable[[Any], Any]:
             RAN.n_calls += 1
             state["calls"] += 1
             if not is_known and state["calls"] == 2:
-                watch = _works_in_torch()
-                with watch:
+                makes_tensors = False
+
+                def look(func: Any, args: Any, kwargs: Any) -> Any:
+                    nonlocal makes_tensors
+                    makes_tensors = makes_tensors or _makes_a_tensor(func)
+                    return func(*args, **kwargs)
+
+                with intercepted(look):
                     answer = call(*arguments, **keywords)
-                state["opaque"] = not watch.makes_tensors
+                state["opaque"] = not makes_tensors
                 return answer
             if not state["opaque"]:
                 return call(*arguments, **keywords)
@@ -75,23 +83,13 @@ def counted(name: str, is_known: bool) -> Callable[[Any], Any]:
     return wrap
 
 
-def _works_in_torch() -> Any:
-    """A mode whose `makes_tensors` says whether an operator ran that makes something new."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Watch(TorchDispatchMode):
-        makes_tensors = False
-
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            returns = func._schema.returns
-            moves = func.overloadpacket.__name__ in ("_to_copy", "lift_fresh", "empty")
-            if returns and returns[0].alias_info is None and not moves:
-                self.makes_tensors = True
-            return func(*args, **(kwargs or {}))
-
-    return Watch()
+def _makes_a_tensor(func: Any) -> bool:
+    """Does an operator make something new? One of higher order (without a schema) does."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        return True
+    moves = operator_name(func) in ("_to_copy", "lift_fresh", "empty")
+    return bool(schema.returns) and schema.returns[0].alias_info is None and not moves
 
 
 def ranged(name: str, backend: Any, engine: Callable[[Any], Any] = _plain) -> Any:

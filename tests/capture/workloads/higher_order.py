@@ -1,7 +1,10 @@
 """Models whose steps call operators of higher order, one each."""
 
 import torch
+import triton.language as tl
 from torch import nn
+from torch._higher_order_ops import triton_kernel_wrap
+from triton.runtime.interpreter import InterpretedFunction
 
 WIDTH = 16
 
@@ -56,6 +59,52 @@ class Checkpointed(Stepping):
         return checkpoint(torch.tanh, x, use_reentrant=False)
 
 
+def halved(source, out, n, BLOCK: tl.constexpr):  # noqa: N803, Triton's way
+    """`out = source / 2`, elementwise."""
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    tl.store(out + offsets, tl.load(source + offsets, mask=inside) * 0.5, mask=inside)
+
+
+class OwnKernel(Stepping):
+    """A Triton kernel of the user's, called as a compiled graph calls it, into a given tensor.
+
+    Dynamo takes it into a graph only where Triton has a driver, so the call is beside the graphs.
+    """
+
+    @torch.compiler.disable
+    def between(self, x):
+        out = torch.empty_like(x)
+        triton_kernel_wrap.triton_kernel_wrapper_mutation(
+            **self.call(x), kwargs={"source": x, "out": out}
+        )
+        return out
+
+    @staticmethod
+    def call(x):
+        """The kernel, run by Triton's interpreter: no GPU is needed."""
+        table = triton_kernel_wrap.kernel_side_table
+        constants = {"n": x.numel(), "BLOCK": 256}
+        return {
+            "kernel_idx": table.add_kernel(InterpretedFunction(halved)),
+            "constant_args_idx": table.add_constant_args(constants),
+            "grid": [(1, 1, 1)],
+            "tma_descriptor_metadata": {},
+        }
+
+
+class OwnKernelFunctional(OwnKernel):
+    """The same into a copy, as it stands in a graph without mutations."""
+
+    @torch.compiler.disable
+    def between(self, x):
+        return triton_kernel_wrap.triton_kernel_wrapper_functional(
+            **self.call(x),
+            kwargs={"source": x, "out": torch.empty_like(x)},
+            tensors_to_clone=["out"],
+        )["out"]
+
+
 class Region(nn.Module):
     """What is compiled once."""
 
@@ -93,6 +142,14 @@ def scan():
 
 def checkpoint():
     return _built(Checkpointed)
+
+
+def triton_mutation():
+    return _built(OwnKernel)
+
+
+def triton_functional():
+    return _built(OwnKernelFunctional)
 
 
 def invoke_subgraph():
