@@ -108,6 +108,17 @@ def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return quick.written(folder / "quick-python", owner)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _compiler_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Inductor's libraries are each made once, for all workers, unless a test unsets CXX."""
+    folder, _ = _of_all_workers(tmp_path_factory)
+    with pytest.MonkeyPatch.context() as patch:
+        compiler = quick.compiler(folder)
+        if compiler is not None and "CXX" not in os.environ:
+            patch.setenv("CXX", str(compiler))
+        yield
+
+
 @pytest.fixture
 def quick_modules(monkeypatch: pytest.MonkeyPatch, quick_python: Path) -> None:
     """Our own processes are forked from one that has imported what they do."""

@@ -1,6 +1,8 @@
 """The interpreter that forks does what a new one does."""
 
+import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.quick_python import torch_variables, variables
+from tests.quick_python import compiler, torch_variables, variables
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURE = ROOT / "tests" / "fixtures" / "captures" / "breaky.eager"
@@ -73,3 +75,51 @@ def test_what_torch_sets_in_a_test_no_capture_inherits(monkeypatch):
         monkeypatch.setenv("OF_NOBODY", "after")
     assert "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE" not in os.environ
     assert (os.environ["OMP_NUM_THREADS"], os.environ["OF_NOBODY"]) == ("2", "after")
+
+
+SOURCE = '#include <cstdio>\nextern "C" int answer() { return %d; }\n'
+
+
+def built(folder, number, *options):
+    """What the session's compiler makes of a source in this folder: the answer, and how it went."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "kernel.cpp").write_text(SOURCE % number)
+    library = folder / "kernel.so"
+    words = [folder / "kernel.cpp", "-shared", "-fPIC", *options, "-o", library]
+    subprocess.run([os.environ["CXX"], *words], check=True)
+    return ctypes.CDLL(str(library)).answer(), library.stat().st_mode & 0o111
+
+
+@pytest.fixture
+def own_compiler(tmp_path, monkeypatch):
+    """A compiler with nothing kept, which writes down what the real one is asked for."""
+    asked_for = tmp_path / "asked.txt"
+    real = tmp_path / "bin" / "g++"
+    real.parent.mkdir()
+    real.write_text(f'#!/bin/sh\necho "$@" >> {asked_for}\nexec {shutil.which("g++")} "$@"\n')
+    real.chmod(0o755)
+    monkeypatch.setenv("PATH", str(real.parent), prepend=os.pathsep)
+    monkeypatch.setenv("CXX", str(compiler(tmp_path / "kept")))
+    return lambda: len(asked_for.read_text().splitlines())
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="without g++ nothing is compiled")
+def test_a_library_is_made_once_and_anew_for_another_source_or_option(own_compiler, tmp_path):
+    assert built(tmp_path / "first", 1) == (1, 0o111)
+    assert built(tmp_path / "second", 1) == (1, 0o111)
+    assert own_compiler() == 1
+    assert built(tmp_path / "third", 2)[0] == 2
+    assert built(tmp_path / "fourth", 2, "-O1")[0] == 2
+    assert own_compiler() == 3
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="without g++ nothing is compiled")
+def test_the_compiler_fails_where_the_real_one_does(own_compiler, tmp_path):
+    (tmp_path / "broken.cpp").write_text("broken")
+    words = ["broken.cpp", "-shared", "-o", "broken.so"]
+    for times in (1, 2):
+        failed = asked(os.environ["CXX"], *words, cwd=tmp_path)
+        assert failed.returncode == 1
+        assert b"broken" in failed.stderr
+        assert own_compiler() == times
+    assert b"g++" in asked(os.environ["CXX"], "--version").stdout

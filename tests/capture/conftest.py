@@ -10,7 +10,7 @@ import pytest
 from profiler_core.capture import launcher
 from profiler_core.capture.interpreter import probe
 from profiler_core.capture.spec import CaptureSpec, parse_variants
-from tests.quick_python import QUICK_COMPILER
+from tests.quick_python import QUICK_COMPILER, is_quick_compiler
 
 TINY = Path(__file__).resolve().parent / "workloads" / "tiny.py"
 PLANTED = TINY.with_name("planted.py")
@@ -63,6 +63,8 @@ def _captures_of_tiny(tmp_path_factory, home, interpreter):
             patch.setenv("FUSIONSCOPE_HOME", str(home))
             for name, value in QUICK_COMPILER.items():
                 patch.setenv(name, value)
+            if interpreter.executable == sys.executable and is_quick_compiler():
+                patch.delenv("CXX")  # what it takes cold is asked too
             patch.setattr(launcher, "probe", lambda python, look: interpreter)
             return launcher.run_capture(
                 spec,

@@ -13,6 +13,7 @@ signal reaches one of our modules, and ends the script of a capture.
 """
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -24,6 +25,7 @@ QUICK_COMPILER = {
     "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",
     "TORCHINDUCTOR_VEC_ISA_OK": "0",
 }
+OF_COMPILER = "quick-compiler"
 # What is imported has read these; a child with other values gets a real interpreter.
 ENVIRONMENT = {"INDUCTOR_PROVENANCE": "1", "PYTHONUNBUFFERED": "1", **QUICK_COMPILER}
 
@@ -44,15 +46,47 @@ def written(folder: Path, owner: int) -> Path:
         ("<owner>", str(owner)),
         ("<server>", str(HERE / "server.py")),
         ("<folder>", str(folder)),
-        ('"<environment>"', repr(ENVIRONMENT)),
+        ('"<environment>"', repr({**ENVIRONMENT, **_set_compiler()})),
     ):
         text = text.replace(placeholder, value)
     folder.mkdir(parents=True, exist_ok=True)
-    new = folder / f"python-{os.getpid()}"
+    return _program(program, text)
+
+
+def is_quick_compiler() -> bool:
+    """Is the compiler that is set the one that keeps what it has made?"""
+    return Path(os.environ.get("CXX", "")).parent.name == OF_COMPILER
+
+
+def _set_compiler() -> dict[str, str]:
+    """The server's is that of the session, even if a test without it is the first to ask for it."""
+    return {"CXX": os.environ["CXX"]} if "CXX" in os.environ else {}
+
+
+def _program(path: Path, text: str) -> Path:
+    new = path.with_name(f"{path.name}-{os.getpid()}")
     new.write_text(f"#!{sys.executable} -IS\n{text}", encoding="utf-8")
     new.chmod(0o755)
-    new.replace(program)  # another worker may be running it
-    return program
+    new.replace(path)  # another worker may be running it
+    return path
+
+
+def compiler(folder: Path) -> Path | None:
+    """g++ that makes each library of Inductor's once for all workers; None: there is no g++.
+
+    It takes two seconds of a core for a kernel of one line, and tests compile the same few models.
+
+    Args:
+        folder: of this session; what is made is kept in one of its folders.
+    """
+    folder = folder / OF_COMPILER
+    real = shutil.which("g++")
+    if real is None:
+        return None
+    text = (HERE / "compiler.py").read_text(encoding="utf-8")
+    text = text.replace("<real>", real).replace("<folder>", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    return _program(folder / "g++", text)
 
 
 def variables(program: Path) -> dict[str, str]:

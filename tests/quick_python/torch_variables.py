@@ -4,7 +4,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-READ_AT_IMPORT = ("TORCH", "PYTORCH", "INDUCTOR", "TRITON", "OMP_", "MKL_", "KMP_", "LD_", "ATEN")
+READ_AT_IMPORT = (
+    "TORCH", "PYTORCH", "INDUCTOR", "TRITON", "OMP_", "MKL_", "KMP_", "LD_", "ATEN", "CXX",
+)  # fmt: skip
 
 
 @contextmanager
