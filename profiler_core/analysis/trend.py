@@ -172,12 +172,20 @@ def _points(
         low, high = _band(run) if metric == "step_time_ns" else (None, None)
         last = before.get(run.run_id, drawn_before)
         last_value = getattr(last.metrics, metric) if last is not None else None
-        ratio = value / last_value if last_value else None
+        ratio = _ratio(value, last_value)
         changes = changes_between(last, run) if last is not None else ()
         slim = replace(run, rounds=(), spec={}, environment={})
         before_id = last.run_id if last is not None else None
         points.append(TrendPoint(slim, value, low, high, before_id, ratio, None, changes))
     return tuple(points)
+
+
+def _ratio(value: float, before: float | None) -> float | None:
+    """Value over the value before; None without one above 0, and where no measurement is so."""
+    if before is None or before <= 0 or value < 0:
+        return None
+    ratio = value / before
+    return ratio if math.isfinite(ratio) else None
 
 
 def _judged(lines: list[TrendLine], by_id: Mapping[str, RecordedRun]) -> list[TrendLine]:
