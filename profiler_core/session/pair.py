@@ -267,8 +267,18 @@ class Pair:
         """The memory of both, joined through the ledger where both have a trace."""
         reports = self.baseline.memory, self.candidate.memory
         # Of a job the ledger may be of another rank than the one whose memory is shown.
-        is_of_ledger = all(run.shown is run for run in self.runs)
-        make_ledger = (lambda: self.ledger) if is_of_ledger else None
+        other_rank = next((run for run in self.runs if run.shown is not run), None)
+
+        def make_ledger() -> FusionLedger:
+            if other_rank is None:
+                return self.ledger
+            raise NothingToAnalyse(
+                f"What vanished is told by fusion groups, which are those of rank "
+                f"{other_rank.shown_rank} here; the memory is that of rank "
+                f"{other_rank.record.rank}.",
+                remedy="Open the runs of one rank.",
+            )
+
         return self._comparison.answer(
             ("memory", self._number), lambda: compare_memory(*reports, make_ledger)
         )

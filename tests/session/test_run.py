@@ -168,3 +168,14 @@ def test_a_folder_of_recorder_runs_is_what_the_library_takes_it_for(home, capsys
     answer = json.loads(capsys.readouterr().out)
     assert answer["baseline"]["label"] == "eager"
     assert [one["label"] for one in answer["candidates"]] == ["tuned"]
+
+
+def test_memory_of_another_rank_than_the_groups_says_so(monkeypatch):
+    """And not that the allocations, which the page draws, were missing."""
+    paths = [CAPTURES / f"smallcnn_cpu.{variant}" for variant in ("eager", "default")]
+    comparison = Comparison([Run.open(path) for path in paths])
+    monkeypatch.setattr(Run, "shown", property(lambda _: None))
+    monkeypatch.setattr(Run, "shown_rank", property(lambda _: 1))
+    memory = comparison.pairs[0].memory
+    assert memory.vanished is None
+    assert "groups, which are those of rank 1 here; the memory is that of rank 0" in memory.problem

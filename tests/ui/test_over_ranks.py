@@ -1,10 +1,13 @@
 """*Fusion* and *Kernels* of a job: its groups on all ranks, and what one alone needs longer."""
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from profiler_core.model.run import RunRecord
 from profiler_core.store import library
+from profiler_core.ui.overview.headline import shown_ranks
 from tests.apps import opened, text_of
 from tests.larger import FIXTURES, unpacked
 
@@ -28,6 +31,16 @@ def test_the_planted_kernel_is_a_row_and_each_group_has_its_ranks(pair_of_jobs):
         assert words in text
     frame = app.dataframe[0].value
     assert frame["ranks"].str.match(r"^\d+\.\d – \d+\.\d \(rank [01]\)$").all()
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"), [((1, 1), "rank 1 of 2"), ((1, 0), "2 ranks"), ((None, None), "rank 0 of 2")]
+)
+def test_the_facts_name_the_rank_whose_kernels_are_shown(shown, told):
+    """Of a job not the opened rank's: the one that the others await most."""
+    record = RunRecord(rank=0, world_size=2)
+    runs = [SimpleNamespace(shown_rank=rank, record=record) for rank in shown]
+    assert shown_ranks(runs, record) == told
 
 
 def test_the_kernels_page_has_the_same_rows(pair_of_jobs):

@@ -66,8 +66,9 @@ def evidence(job: Job) -> str:
     amount = f"{per_rank} of the step of {step}"
     if waiters > 1:
         amount = f"{per_rank} each, on average, of the step of {step}"
-    subject = "It waits" if waiters == 1 else "They wait"
     longest = sorted(job.ranks, key=lambda row: (row.rank == late.rank, -row.waited_ns))[:waiters]
+    # Named, as the page puts the name of the run before it.
+    subject = f"Rank {longest[0].rank} waits" if waiters == 1 else "They wait"
     exposed = sum(row.exposed_communication_ns for row in longest) / waiters
     return (
         f"{subject} {amount} in collectives{_last_share(late)}. {format_duration(exposed)} of that "

@@ -1,9 +1,13 @@
 """The first thing on the overview: what was run, and whether it was worth it, in one sentence."""
 
+from collections.abc import Sequence
+
 from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.wording.verdict import headline
 from profiler_core.dates import day
+from profiler_core.model.run import RunRecord
+from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.headline import show_claim
@@ -19,13 +23,26 @@ def show_headline(choice: Choice, comparison: ComparedNumbers) -> None:
     if summary is not None and summary.device.name and not run.environment.get("gpu"):
         facts.insert(1, summary.device.name)  # a bare trace knows its device, too
     if run.world_size > 1:  # of the others, the page ranks tells
-        facts.append(f"rank {run.rank} of {run.world_size}")
+        facts.append(shown_ranks(choice.comparison.runs, run))
     first = headline(comparison, with_unfinished=False)
     lines = first.lines
     if not comparison.candidates:
         lines = ("No candidate is chosen: add one in the sidebar to compare.",)
     show_claim(facts, first.title, lines, bad=first.is_bad, warnings=state_sentences(choice))
     show_what_failed_printed(choice)
+
+
+def shown_ranks(runs: Sequence[Run], baseline: RunRecord) -> str:
+    """Whose kernels, groups and times are shown of a job: not always the opened rank's.
+
+    Args:
+        runs: all that are compared; each shows the rank that the others of its job await most.
+        baseline: the baseline's record, of the opened rank.
+    """
+    ranks = {run.record.rank if run.shown_rank is None else run.shown_rank for run in runs}
+    if len(ranks) > 1:  # "What these numbers leave out" says which of which run
+        return f"{baseline.world_size} ranks"
+    return f"rank {ranks.pop() if ranks else baseline.rank} of {baseline.world_size}"
 
 
 def state_sentences(choice: Choice) -> list[str]:

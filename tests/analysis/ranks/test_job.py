@@ -95,7 +95,7 @@ def test_a_rank_that_few_of_many_wait_for_is_named_all_the_same():
     job = combine(ranks)
     assert (job.straggler.rank, job.straggler.n_waiters) == (63, 1)
     assert plain(headline(job)) == "A rank waits for rank 63"
-    assert evidence(job).startswith("It waits 20 ns of the step")
+    assert evidence(job).startswith("Rank 62 waits 20 ns of the step")
     assert job.ranks[62].waited_in_steps_ns == (20, 20)
 
 
