@@ -79,11 +79,14 @@ def step_ns(side: Side, clock: Clock | None) -> float | None:
 
 
 def step_bars_of(sides: Sequence[Side]) -> tuple[tuple[str, ...], tuple[StepParts, ...]]:
-    """(labels, steps) of the runs that have a trace, their steps divided on one clock."""
+    """(labels, steps) of the runs that have a whole trace, their steps divided on one clock.
+
+    What a cut trace lacks would be drawn as time in which the device is idle.
+    """
     clock = common_clock(sides)
     labels, parts = [], []
     for side in sides:
-        if side.summary is not None:
+        if side.summary is not None and not side.summary.is_cut:
             labels.append(side.label)
             parts.append(step_parts(side.summary, step_ns(side, clock), clock or "profiled"))
     return tuple(labels), tuple(parts)
@@ -116,7 +119,7 @@ def measures(comparison: ComparedNumbers) -> tuple[Measure, ...]:
 
 
 def _of_whole(rows: Iterable[Measure], whole: tuple[bool, ...]) -> Iterator[Measure]:
-    """Rows of what the traces hold: a cut one has its values, and compares with none."""
+    """Rows of what the traces hold: a cut one has no value, as what is left is no whole step."""
     for row in rows:
         if all(whole):
             yield row
@@ -126,7 +129,10 @@ def _of_whole(rows: Iterable[Measure], whole: tuple[bool, ...]) -> Iterator[Meas
             judgement if is_whole else "unjudged"
             for judgement, is_whole in zip(row.judgements, compares[1:], strict=True)
         )
-        yield replace(row, judgements=tuple(judged), comparable=compares)
+        values = (
+            value if is_whole else None for value, is_whole in zip(row.values, whole, strict=True)
+        )
+        yield replace(row, values=tuple(values), judgements=tuple(judged), comparable=compares)
 
 
 def _judged_alike(row: Measure, comparison: ComparedNumbers) -> Measure:

@@ -7,7 +7,7 @@ import pytest
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.explanation import Material, explain, explain_run
 from profiler_core.analysis.headline_metrics import headline_metrics
-from profiler_core.analysis.measures import measures
+from profiler_core.analysis.measures import measures, step_bars_of
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import Claim
 from profiler_core.analysis.wording.measures import change_text
@@ -43,6 +43,15 @@ def test_profiled_times_of_a_cut_trace_are_not_compared(traces):
     for row in measures(comparison):
         assert change_text(row, 1) == "", row.label
         assert row.judgements == ("unjudged",), row.label
+
+
+def test_what_is_left_of_a_trace_is_no_step():
+    sides = [a_side(WHOLE, "eager"), a_side(CUT, "default")]
+    shown = {row.label: row.values for row in measures(compare(sides[0], sides[1:]))}
+    assert shown["Step time, profiled"] == (1_000, None)
+    assert shown["Kernels per step"] == (1, None)
+    assert [row.label for row in measures(compare(sides[1], []))] == []
+    assert step_bars_of(sides)[0] == ("eager",)  # what is missing would be drawn as idle
 
 
 def test_two_whole_traces_are_compared():

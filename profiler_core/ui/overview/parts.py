@@ -25,7 +25,9 @@ def show_step_bars(sides: Sequence[Side]) -> None:
     """Where each run's step went; says so where there is no trace to tell."""
     labels, parts = step_bars_of(sides)
     if not parts:
-        st.html("<p class=fs-note>No run has a trace, so where the time went is unknown.</p>")
+        is_cut = any(side.summary is not None for side in sides)
+        what = "a whole trace" if is_cut else "a trace"
+        st.html(f"<p class=fs-note>No run has {what}, so where the time went is unknown.</p>")
         return
     palette = colors()
     alt = step_bars_alt(labels, parts)
