@@ -82,11 +82,15 @@ def _head(
     for side, (x, anchor) in enumerate(ends):
         kernels = sum(group.n_kernels[side] for group in panel.groups)
         copies = sum(group.n_copies[side] for group in panel.groups)
+        memsets = sum(group.n_memsets[side] for group in panel.groups)
         text = f"{format_duration(totals[side])}"
         if n_panels < 3:
             text += f" · {format_count(kernels)} kernel{'' if kernels == 1 else 's'}"
-        if copies and n_panels < 3:
-            text += f", {format_count(copies)} {'copy' if copies == 1 else 'copies'}"
+        if n_panels == 1:  # beside each other there is no room for more
+            if copies:
+                text += f", {format_count(copies)} {'copy' if copies == 1 else 'copies'}"
+            if memsets:
+                text += f", {format_count(memsets)} memset{'' if memsets == 1 else 's'}"
         name = Words(clipped(labels[side], max(9, 52 // n_panels)), is_bold=True)
         below = Words(text, colour=palette.muted, size_px=12)
         lines = ((name,), (below,))

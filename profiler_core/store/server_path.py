@@ -49,7 +49,10 @@ def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
     if not any(path.is_relative_to(root) for root in allowed):
         names = " or ".join(str(root) for root in allowed[:3])
         raise BadInput(
-            f"{text.strip()[:300]} may not be opened.", remedy=f"Choose something below {names}."
+            f"{text.strip()[:300]} may not be opened.",
+            remedy=f"Choose something below {names}, or upload the files. On your own machine "
+            "`python -m profiler_core open PATH` opens any path; on a team's server open_below in "
+            "settings.toml names more folders.",
         )
     if not is_there:
         raise BadInput(f"{path} does not exist.", remedy="Check the path.")

@@ -33,6 +33,7 @@ def write_style_sheet() -> None:
 _RULES = """
 [data-testid=stMainBlockContainer] { max-width:1680px; padding-top:4rem; }
 [data-testid=stSidebar] input { text-overflow:ellipsis; }
+[data-testid=InputInstructions] { display:none; } /* lies upon what is typed in a narrow field */
 .st-key-fs_pair { column-gap:3rem; row-gap:1rem; align-items:flex-start; }
 .st-key-fs_pair > div { flex:1 1 auto; }
 .st-key-fs_pair > div:has(> .st-key-fs_right) { flex:1.2 1 330px; min-width:min(330px,100%); }

@@ -87,6 +87,21 @@ def test_a_wide_interval_gives_the_direction_without_a_number_that_stands_out(fa
     assert not any(isinstance(part, Strong) for part in statement(judged_of(wide)).claim)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (1.0021, 1.04, "1.002 to 1.040"),
+        (0.96, 0.9979, "1.002 to 1.042"),  # how much longer a step takes
+        (1.01, 1.04, "1.01 to 1.04"),
+    ],
+)
+def test_an_interval_that_leaves_one_out_reads_so(low, high, told):
+    pair = compare(timed(2_000_000, "eager"), [timed(1_000_000)]).candidates[0]
+    time = replace(pair.step_time, ratio=(low + high) / 2, interval=(low, high), significant=True)
+    beside = replace(pair, step_time=time, verdict=judge(time, None))
+    assert f" {told}, " in worded(beside).grounds
+
+
 def test_a_narrow_interval_has_its_number_stand_out():
     pair = compare(timed(2_000_000, "eager"), [timed(1_000_000)]).candidates[0]
     assert Strong("2.00 times") in statement(judged_of(pair)).claim

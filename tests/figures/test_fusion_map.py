@@ -92,6 +92,14 @@ def test_legend_names_what_is_there(ledger):
     assert "optimizer" not in labels
 
 
+def test_memsets_above_a_side_are_not_called_copies(ledger):
+    """Of this ResNet-50 a step launches memsets and copies nothing."""
+    drawing = fusion_layout([Panel("default", fold(ledger.groups))], "eager", LIGHT)
+    heads = [" ".join(w.text for line in label.lines for w in line) for label in drawing.labels]
+    assert any(" memset" in text for text in heads)
+    assert not any("copies" in text or "copy," in text for text in heads)
+
+
 def test_little_room_keeps_the_name_and_drops_the_range(ledger):
     """Two candidates beside each other: "16 conv2d, 41.0 to 76.…" tells nothing."""
     panels = [Panel("one", fold(ledger.groups)), Panel("two", fold(ledger.groups))]

@@ -51,6 +51,8 @@ def test_what_lies_outside_looks_like_what_does_not_exist(tmp_path):
         with pytest.raises(BadInput) as error:
             server_path.resolve(text, (root,))
         messages.add(error.value.problem.split(" ", 1)[1])
+        assert "upload the files" in error.value.remedy  # a way on
+        assert "open PATH" in error.value.remedy
     assert messages == {"may not be opened."}
 
 

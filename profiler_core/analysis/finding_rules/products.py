@@ -70,14 +70,17 @@ def roofline(
         no_shapes = _NO_SHAPES_ALONE if facts.baseline is None else _NO_SHAPES
         reason = no_shapes if facts.peaks else f"the peak of {device} is not known"
         return None, f"Its lower bound is unknown: {reason}."
-    shapes = "baseline's operators give the shapes" if facts.is_replayed else "shapes are known"
+    shapes = (
+        "the baseline's operators give the shapes" if facts.is_replayed else "the shapes are known"
+    )
     peaks, n_steps = facts.peaks, facts.n_steps
     least, usual = (_saved(_on_pace(facts, products), peaks, n_steps, *way) for way in REACHED)
     saved = (min(least, room.at_most_ns), min(usual, room.at_most_ns), room.at_most_ns)
     return saved, (
-        f"For {format_duration(room.time_ns)} of it the {shapes}: "
-        f"{format_operations(room.flops)}, which need at least {format_duration(room.floor_ns)} "
-        f"at the peak of {facts.peaks.name} in {type_}, or to read their tensors."
+        f"Of products that take {format_duration(room.time_ns)} with all that they launch, "
+        f"{shapes}: {format_operations(room.flops)}, which need at least "
+        f"{format_duration(room.floor_ns)} at the peak of {facts.peaks.name} in "
+        f"{type_}, or to read their tensors."
     )
 
 

@@ -14,7 +14,7 @@ from profiler_core.analysis.ledger.program import Phase
 from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, Kind
 from profiler_core.units import format_durations
 
-_COPIES = ("memcpy", "memset")
+_NO_KERNELS = ("memcpy", "memset")
 # Of the longest to the shortest of equal groups: what one shape's kernels differ by where no
 # shapes say that they are of one.
 _ALIKE = 1.5
@@ -129,12 +129,17 @@ class FoldedGroup:
     @cached_property
     def n_kernels(self) -> tuple[float, float]:
         """Kernels of either side per step; copies and memsets are none."""
-        return self._count(0, copies=False), self._count(1, copies=False)
+        return self._count(0), self._count(1)
 
     @cached_property
     def n_copies(self) -> tuple[float, float]:
-        """Copies and memsets of either side per step."""
-        return self._count(0, copies=True), self._count(1, copies=True)
+        """Copies of either side per step, memsets apart."""
+        return self._count(0, "memcpy"), self._count(1, "memcpy")
+
+    @cached_property
+    def n_memsets(self) -> tuple[float, float]:
+        """Memsets of either side per step."""
+        return self._count(0, "memset"), self._count(1, "memset")
 
     def by_category(self, side: int) -> dict[str, float]:
         """Ns per step by the category of the kernels; 0 the baseline's side, 1 the candidate's."""
@@ -146,12 +151,13 @@ class FoldedGroup:
                 sums[kernel.category] = sums.get(kernel.category, 0.0) + share
         return sums
 
-    def _count(self, side: int, *, copies: bool) -> float:
+    def _count(self, side: int, category: str = "") -> float:
+        """Of this category; without one, of all that are kernels."""
         return sum(
             group.per_step(kernel.n, side)
             for group in self.groups
             for kernel in (group.baseline, group.candidate)[side].kernels
-            if (kernel.category in _COPIES) == copies
+            if (kernel.category == category if category else kernel.category not in _NO_KERNELS)
         )
 
 

@@ -374,6 +374,8 @@ def _interval(time: StepTime, of: str = "", *, inverse: bool = False) -> str:
     if time.noise is not None and time.noise.of_fastest_steps is not None:
         rounds = f"by the fastest steps of {rounds}"
     # As many digits as tell the ends apart: "1.25 to 1.25" would look like a mistake.
-    digits = 2 if f"{low:.2f}" != f"{high:.2f}" else 3
+    # So would "1.00 to 1.04" of a candidate that is called faster.
+    is_beside_one = (low > 1 and f"{low:.2f}" == "1.00") or (high < 1 and f"{high:.2f}" == "1.00")
+    digits = 3 if is_beside_one or f"{low:.2f}" == f"{high:.2f}" else 2
     of = of and f" of the {of}"
     return f"95 % interval{of} {low:.{digits}f} to {high:.{digits}f}, {rounds}"

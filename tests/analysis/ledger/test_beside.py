@@ -45,10 +45,15 @@ def test_an_average_step_of_the_whole_ledger():
     assert sum(sum(group.by_category(0).values()) for group in shown) == pytest.approx(total / 5)
 
 
-def test_copies_are_no_kernels():
+def test_copies_and_memsets_are_no_kernels():
     group = many_groups(1).groups[0]
     kernels = group.baseline.kernels
-    copy = replace(kernels[0], category="memcpy", n=15)
-    (shown,) = fold((replace(group, baseline=replace(group.baseline, kernels=(*kernels, copy))),))
+    others = (
+        replace(kernels[0], category="memcpy", n=15),
+        replace(kernels[0], category="memset", n=30),
+    )
+    baseline = replace(group.baseline, kernels=(*kernels, *others))
+    (shown,) = fold((replace(group, baseline=baseline),))
     assert shown.n_kernels[0] == 2
     assert shown.n_copies == (3, 0)
+    assert shown.n_memsets == (6, 0)
