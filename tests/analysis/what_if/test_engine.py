@@ -120,6 +120,16 @@ def test_a_host_that_was_slower_while_it_was_profiled_is_not_blamed_on_its_event
     assert WhatIf(steps_of(6), 950.0 * US).scene.speed == 1.0
 
 
+def test_a_host_that_was_ten_times_slower_while_it_was_profiled_is_hidden_by_no_device():
+    """What the events may take at most left more than the step: nothing was predicted at all."""
+    engine = WhatIf(steps_of(6), 90.0 * US)
+    assert engine.is_host_bound
+    assert engine.scene.step_of(engine.scene.load(1)) == pytest.approx(90 * US, rel=0.02)
+    saved = engine.saved(Change("no_breaks"))
+    assert 15 * US < saved.expected_ns <= saved.high_ns <= 90 * US
+    assert WhatIf(device_bound(), 1000.0 * US).scene.speed == 1.0
+
+
 def test_guards_that_are_not_evaluated_save_most_of_their_lookups():
     """40 and 30 µs of each step, where the host is the limit; nothing where the device is."""
     saved = WhatIf(steps_of(6), None).saved(Change("lighter_guards"))
