@@ -16,7 +16,14 @@ from profiler_core.ui.modules.answer import show_answer
 from profiler_core.ui.modules.data import choose_candidate, shown_of
 from profiler_core.ui.modules.detail import opened_row, show_parts
 from profiler_core.ui.modules.table import show_modules, show_operators
-from profiler_core.ui.modules.view import CLASSES, LAYERS, choose_view, choose_words, matching
+from profiler_core.ui.modules.view import (
+    CLASSES,
+    LAYERS,
+    choose_steps,
+    choose_view,
+    choose_words,
+    matching,
+)
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
@@ -29,7 +36,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=125,
     needs="traces",
-    parameters=("of", "view", "find"),
+    parameters=("of", "view", "find", "steps"),
     draws_figures=True,
     asks="explanation",
 )
@@ -40,13 +47,15 @@ with page(SPEC) as first_line:
     with loading(height_px=640):
         shown = shown_of(choice, number)
     show_cut_traces(choice)
+    answer = st.container()
+    with st.container(horizontal=True, gap="medium"):
+        view = choose_view(has_modules=shown.divided.modules.is_known)
+        words = choose_words()
+        shown = shown.of_steps(choose_steps(shown.whole.server_buckets))
     tree, operators = shown.divided.modules, shown.divided.operators
     show_answer(shown, first_line)
     if not tree.is_known:
-        st.html(f"<p class=fs-note>{NO_MODULES}</p>")
-    with st.container(horizontal=True, gap="medium"):
-        view = choose_view(has_modules=tree.is_known)
-        words = choose_words()
+        answer.html(f"<p class=fs-note>{NO_MODULES}</p>")
     if view == LAYERS and not words:
         show_figure(
             module_icicle(tree, shown.labels, colors(), is_pair=shown.is_pair),

@@ -5,13 +5,13 @@ on this machine.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.cli.history_module import check_files
-from profiler_core.errors import BadInput, NothingToAnalyse
+from profiler_core.errors import BadInput, NotARun, NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.folder import runs_of
 from profiler_core.session.pair import Pair
@@ -95,6 +95,20 @@ def pair_of(baseline: str, candidate: Candidate) -> Pair:
             f"{len(pairs)} candidates were named: {labels}.", remedy="Ask about one of them."
         )
     return pairs[0]
+
+
+def pair_or_run(baseline: str, candidate: Candidate) -> Pair | Run:
+    """As `pair_of`; without a candidate the run alone, where it is no capture.
+
+    Raises:
+        BadInput: as `pair_of`.
+    """
+    runs: list[Path] = []
+    with suppress(NotARun):  # a folder somebody copied together is one run
+        runs = _capture(baseline)
+    if not candidate and not runs:
+        return run_at(baseline)
+    return pair_of(baseline, candidate)
 
 
 def compiled(run: str) -> CompilationReport:

@@ -287,7 +287,7 @@ def candidate_answer(pair: Pair, side: Side) -> CandidateAnswer:
             else fusion_answer(
                 ledger, explained.measured, explained.not_fused, explained.job_ledger
             ),
-            "divided": None if ledger is None else divided_answer(pair.divided),
+            "divided": None if ledger is None else divided_answer(pair.divided, pair),
             "overlap": explained.overlap and overlap_answer(explained.overlap),
             "findings": None if findings is None else tuple(map(finding_answer, findings)),
         },

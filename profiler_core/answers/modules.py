@@ -8,10 +8,14 @@ from typing import Annotated
 
 import msgspec
 
+from profiler_core.analysis.graph_replays.phases import Bucket
+from profiler_core.analysis.graph_replays.servers import Phase
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.answers.record import Answer, means
 from profiler_core.session.divided import Divided
+from profiler_core.session.pair import Pair
+from profiler_core.session.run import Run
 
 
 class ModuleAnswer(Answer, frozen=True):
@@ -43,7 +47,7 @@ class ModuleAnswer(Answer, frozen=True):
         tuple[float | None, float | None],
         means("both sides: allocated; null without memory in the trace", "bytes"),
     ]
-    groups: Annotated[tuple[int, ...], means("places in `fusion.groups`")]
+    groups: Annotated[tuple[int, ...], means("places in `fusion.groups`; empty in `server`")]
 
 
 class OperatorAnswer(Answer, frozen=True):
@@ -61,11 +65,11 @@ class OperatorAnswer(Answer, frozen=True):
             "ns",
         ),
     ]
-    groups: Annotated[tuple[int, ...], means("places in `fusion.groups`")]
+    groups: Annotated[tuple[int, ...], means("places in `fusion.groups`; empty in `server`")]
 
 
-class DividedAnswer(Answer, frozen=True):
-    """The ledger's device time, divided in two ways."""
+class TablesAnswer(Answer, frozen=True):
+    """Device time, divided in two ways."""
 
     n_steps: Annotated[tuple[int, int], means("pair: profiled steps", "count")]
     modules: Annotated[
@@ -80,10 +84,58 @@ class DividedAnswer(Answer, frozen=True):
     ]
 
 
-def divided_answer(divided: Divided) -> DividedAnswer:
-    """The keys of `divided`."""
+class BucketAnswer(TablesAnswer, frozen=True):
+    """The same of the steps of one phase and batch size of a server."""
+
+    phase: Phase
+    batch: int | None
+
+
+class DividedAnswer(TablesAnswer, frozen=True):
+    """The ledger's device time, divided in two ways."""
+
+    server: Annotated[
+        tuple[BucketAnswer, ...],
+        means(
+            "the same of an inference server's steps by `phase` and `batch`, of those that both "
+            "runs have: their times sum to that of all their steps; empty for a trace of no server"
+        ),
+    ]
+
+
+def divided_answer(divided: Divided, shown: Run | Pair) -> DividedAnswer:
+    """The keys of `divided`.
+
+    Args:
+        divided: of all steps.
+        shown: what it is of, which knows the steps of a server too.
+    """
+    buckets = tuple(bucket_answer(shown, bucket) for bucket in shown.server_buckets)
+    return DividedAnswer.of(tables_answer(divided), server=buckets)
+
+
+def bucket_answer(shown: Run | Pair, bucket: Bucket) -> BucketAnswer:
+    """The tables of a server's steps of one phase and batch size.
+
+    Their groups are left out: those of this ledger stand in no answer.
+    """
+    tables = tables_answer(shown.divided_of(bucket))
+    phase, batch = bucket
+    replace = msgspec.structs.replace
+    return BucketAnswer.of(
+        tables,
+        phase=phase,
+        batch=batch,
+        modules=tuple(replace(row, groups=()) for row in tables.modules),
+        by_class=tuple(replace(row, groups=()) for row in tables.by_class),
+        operators=tuple(replace(row, groups=()) for row in tables.operators),
+    )
+
+
+def tables_answer(divided: Divided) -> TablesAnswer:
+    """Modules and operators of one division."""
     tree = divided.modules
-    return DividedAnswer(
+    return TablesAnswer(
         tree.root.n_steps,
         tuple(map(module_answer, tree.rows[1:])) if tree.is_known else (),
         tuple(map(module_answer, tree.by_class)) if tree.is_known else (),

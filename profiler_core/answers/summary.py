@@ -124,6 +124,9 @@ class SummaryAnswer(SummaryNumbers, frozen=True):
             "decoding requests",
             by_kind_ns="kernel_ns by `products`, `moe`, `attention`, `communication`, `sampling`, "
             "`rest`",
+            gaps_ns="between the first and the last kernel of a step: none of its kernels runs",
+            started_as="`replayed`: each step is one graph; `piecewise`: several; `eager`: none; "
+            "`differs`: not all steps alike",
             n_graph_launches="1: the step is one graph; more: piecewise; 0: eager",
             n_launched="kernels and copies that the host launches one by one",
             between_ns="median of the host's time from the end of a step to the begin of the next; "

@@ -10,7 +10,7 @@ from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.rows.one_rank import one_rank_table
 from profiler_core.analysis.rows.overlap import overlap_sentences, overlap_table
-from profiler_core.analysis.rows.server import server_table
+from profiler_core.analysis.rows.server import launching_sentences, server_table
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.findings import advice_text, evidence_text, stake_text
 from profiler_core.cli.table import clipped, n_more, table
@@ -67,8 +67,15 @@ def server_text(runs: Sequence[Sequence[ServerPhase]]) -> list[str]:
     rows = [[cell.text for cell in row] for row in shown.rows]
     for row, texts in zip(shown.rows, rows, strict=True):
         texts.append(", ".join(row[0].below))
+    labels = ("baseline", "candidate") if len(runs) > 1 else ("",)
+    sentences = [
+        text
+        for run, label in zip(runs, labels, strict=True)
+        for text in launching_sentences(run, label)
+    ]
     return [
-        table([f"server: {shown.heads[0].lower()}", *map(str.lower, shown.heads[1:]), ""], rows)
+        table([f"server: {shown.heads[0].lower()}", *map(str.lower, shown.heads[1:]), ""], rows),
+        *dict.fromkeys(sentences),
     ]
 
 

@@ -19,6 +19,7 @@ from profiler_core.analysis.explanation import (
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.gate.judgement import Gate, gate
 from profiler_core.analysis.gate.limits import Limit
+from profiler_core.analysis.graph_replays.phases import Bucket
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.ledger.sides import LedgerSide
 from profiler_core.analysis.memory.comparison import MemoryComparison, compare_memory
@@ -29,7 +30,7 @@ from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.notes import pair_notes
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.run import Measurement
-from profiler_core.session.divided import Divided, divided
+from profiler_core.session.divided import Divided, divided, divided_bucket
 from profiler_core.session.run import Run
 
 if TYPE_CHECKING:
@@ -260,6 +261,18 @@ class Pair:
         ledger = self.ledger
         return self._comparison.answer(
             ("divided", self._number), lambda: divided(ledger, self.runs)
+        )
+
+    @property
+    def server_buckets(self) -> tuple[Bucket, ...]:
+        """Phases and batch sizes of steps that both have, where servers wrote both."""
+        before, after = (run.server_buckets for run in self.runs)
+        return tuple(bucket for bucket in after if bucket in before)
+
+    def divided_of(self, bucket: Bucket) -> Divided:
+        """`divided` of the steps of one phase and batch size; raises as `divided_bucket`."""
+        return self._comparison.answer(
+            ("divided", self._number, bucket), lambda: divided_bucket(self.runs, bucket)
         )
 
     @property

@@ -31,7 +31,7 @@ from profiler_core.analysis.dossier.traffic import traffic_by_kernel
 from profiler_core.analysis.explanation import Material, explain_run
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.gate.evidence import Evidence, evidence, no_energy
-from profiler_core.analysis.graph_replays.phases import ServerPhase, server_phases
+from profiler_core.analysis.graph_replays.phases import Bucket, ServerPhase, server_phases
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
 from profiler_core.analysis.ranks.job_summary import with_job
@@ -47,7 +47,7 @@ from profiler_core.ingest.run import open_run
 from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.model.history import HeadlineMetrics
 from profiler_core.model.trace import Trace
-from profiler_core.session.divided import Divided, divided_alone
+from profiler_core.session.divided import Divided, divided_alone, divided_bucket
 from profiler_core.session.kept import load
 from profiler_core.session.parts import Part
 from profiler_core.session.ranked_run import RankedRun
@@ -208,6 +208,15 @@ class Run(RankedRun):
     def divided(self) -> Divided:
         """Its device time by nn.Module and by operator; raises as `divided_alone`."""
         return self._answer("divided", lambda: divided_alone(self))
+
+    @property
+    def server_buckets(self) -> tuple[Bucket, ...]:
+        """Phases and batch sizes of a server's steps that have kernels."""
+        return tuple(phase.bucket for phase in self.server_phases if phase.kernel_ns)
+
+    def divided_of(self, bucket: Bucket) -> Divided:
+        """The same of a server's steps of one phase and batch size; raises as `divided_bucket`."""
+        return self._answer(("divided", bucket), lambda: divided_bucket((self, self), bucket))
 
     @property
     def compilation(self) -> CompilationReport | None:

@@ -24,6 +24,7 @@ from profiler_core.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 EAGER, GRAPHS = "sample/customcnn/eager", "sample/customcnn/reduce-overhead"
+LOOP = ROOT / "tests" / "fixtures" / "server_loop"
 SWEEP = ROOT / "tests" / "fixtures" / "sweeps" / "simplecnn_cpu"
 WITHOUT_LOG = ROOT / "tests" / "fixtures" / "captures" / "breaky.eager"
 
@@ -452,3 +453,25 @@ def test_an_answer_is_cut_until_it_fits_and_says_so():
     answer = json.loads(written(Findings((), ("y" * 5_000,) * 64)))
     assert answer["left_off"]["notes"] + len(answer["notes"]) == 64
     assert answer["notes"][0].endswith("(3800 more characters)")
+
+
+def test_modules_of_a_servers_steps_are_those_of_compare_and_sum_to_all(capsys):
+    whole = ask("modules", baseline=str(LOOP), by="class", contains="Layer", limit=1)
+    divided = command_line(capsys, "compare", LOOP, LOOP)["candidates"][0]["divided"]
+    assert [(part["phase"], part["batch"]) for part in divided["server"]] == [
+        ("decode", 1), ("decode", 4), ("decode", 16)
+    ]  # fmt: skip
+    total = 0
+    for part, name in zip(divided["server"], ("decode 1", "decode, 4", "Decode 16"), strict=True):
+        answer = ask(
+            "modules", baseline=str(LOOP), by="class", contains="Layer", limit=1, steps=name
+        )
+        (row,) = answer["rows"]
+        assert row in part["by_class"]
+        assert answer["n_steps"] == part["n_steps"]
+        assert row["groups"] == []
+        total += row["candidate_ns"]
+    assert whole["rows"][0]["class"] == "Layer"
+    assert total == whole["rows"][0]["candidate_ns"]
+    refused = ask("modules", is_error=True, baseline=str(LOOP), steps="prefill 8")
+    assert "decode, 16" in refused

@@ -84,3 +84,22 @@ def test_no_active_step_holds_the_query_of_the_peaks(monkeypatch, tmp_path):
     assert [running.stepped() for _ in range(4)] == [False, False, False, True]
     assert diary == ["next step", "reset", *["next step"] * 3, "peaks"]
     assert running.result()["peak_reserved_bytes"] == 7
+
+
+def test_what_was_marked_in_graphs_is_written_where_this_torch_can(monkeypatch, tmp_path):
+    class Asked(Finished):
+        def export_chrome_trace(self, path, cuda_graph_annotations=None):
+            Path(path).write_text(repr(cuda_graph_annotations))
+
+    path = tmp_path / "trace.json.gz"
+    asked(monkeypatch, is_on=False)
+    marked = {4294967296007: {"name": "attention"}}
+    for annotations, profiler, text in (
+        (marked, Asked(), repr(marked)),
+        ({}, Asked(), "None"),  # torch writes the file by another way where it is asked
+        (marked, Finished(), "plain"),  # a torch that cannot write them
+    ):
+        module = SimpleNamespace(get_kernel_annotations=lambda kept=annotations: kept)
+        monkeypatch.setitem(sys.modules, "torch.cuda.graph_annotations", module)
+        passes._export(profiler, str(path))
+        assert path.read_text() == text

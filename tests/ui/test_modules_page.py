@@ -2,12 +2,15 @@
 
 import json
 from html import unescape
+from pathlib import Path
 
 import pytest
 
 from profiler_core.analysis.rows.modules import HOW_DIVIDED, NO_MODULES
-from tests.apps import opened, text_of
+from tests.apps import checked, opened, text_of
+from tests.uploading import accept
 
+LOOP = Path(__file__).parents[1] / "fixtures" / "server_loop"
 SAMPLE = {"baseline": "sample/simplecnn-training/eager"}
 PAIR = {**SAMPLE, "candidate": "sample/simplecnn-training/default"}
 
@@ -65,3 +68,39 @@ def test_without_modules_the_page_says_how_to_get_them_and_shows_operators():
     app = opened("modules", **SAMPLE)
     assert NO_MODULES in unescape(text_of(app))
     assert "conv2d" in list(app.dataframe[0].value["name"])
+
+
+@pytest.fixture(scope="module")
+def of_server():
+    """The recording of a server, as an upload."""
+    files = {
+        path.relative_to(LOOP.parent).as_posix(): path.read_bytes()
+        for path in (LOOP / "trace.json.gz", *(LOOP / "capture_traces").iterdir())
+    }
+    return {"baseline": accept(files).keys[0]}
+
+
+def test_a_servers_steps_are_chosen_by_phase_and_batch_and_sum_to_all(of_server):
+    app = opened("modules", **of_server)
+    whole = app.dataframe[0].value["t1"][0]
+    choice = app.selectbox(key="steps")
+    assert choice.options == ["all steps", "decode, 1", "decode, 4", "decode, 16"]
+    total = 0.0
+    for name, n_steps in (("decode, 1", 3), ("decode, 4", 4), ("decode, 16", 5)):
+        app = checked(app.selectbox(key="steps").set_value(name).run())
+        assert f"Steps of {name}: " in unescape(text_of(app))
+        total += n_steps * app.dataframe[0].value["t1"][0]
+    assert total == pytest.approx(whole)
+
+
+def test_a_group_of_some_steps_leads_to_no_group_of_all_steps(of_server):
+    chosen = {"item": "module:Decoder_0", "view": "by class"}
+    assert "item=group" in text_of(opened("modules", **of_server, **chosen))
+    some = text_of(opened("modules", **of_server, **chosen, steps="decode, 4"))
+    assert "all groups that work for it" in some
+    assert "item=group" not in some.split("all groups that work for it")[1]
+
+
+def test_without_a_server_there_is_no_choice_of_steps():
+    app = opened("modules", **SAMPLE)
+    assert all(choice.key != "steps" for choice in app.selectbox)

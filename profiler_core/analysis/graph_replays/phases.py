@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from profiler_core.analysis.categories import categorise
@@ -39,7 +40,13 @@ _KIND_BY_CATEGORY: dict[str, Kind] = {
     "communication": "communication",
 }
 
+# How the steps reach the device: as one graph each, as several with calls between, call by call, or
+# not all alike.
+StartedAs = Literal["replayed", "piecewise", "eager", "differs"]
+
 _ORDER: dict[Phase, int] = {"prefill": 0, "mixed": 1, "decode": 2}
+
+Bucket = tuple[Phase, int | None]  # phase and batch size of equal steps
 
 
 @dataclass(frozen=True)
@@ -56,12 +63,20 @@ class ServerPhase:
     replayed_ns: float  # of kernel_ns: kernels of graphs
     by_category_ns: Mapping[str, float]
     by_kind_ns: Mapping[Kind, float]  # of kernel_ns; the same kernels as a server's parts
+    # Between the first and the last kernel of a step: none of its kernels runs.
+    gaps_ns: float
+    started_as: StartedAs
     n_graph_launches: float  # 1: the step is one graph; more: piecewise; 0: eager
     n_launched: float  # kernels and copies that the host launches one by one
     between_ns: float | None  # median: the host, from the end of a step to the begin of the next
     n_tokens: float | None  # that requests asked for, without padding
     padding: float | None  # share of the batch that no request asked for
     tokens_per_s: float | None  # n_tokens / step_ns
+
+    @property
+    def bucket(self) -> Bucket:
+        """What its steps have in common."""
+        return self.phase, self.batch
 
     @property
     def host_ns(self) -> float:
@@ -79,15 +94,9 @@ def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
         is_replayed=per_name(categorise(trace)["launch_name"], is_graph_launch, pl.Boolean),
         kind=_kinds(categorise(trace)),
     )  # fmt: skip
-    launched = work["launch_ts_ns"].fill_null(work["ts_ns"]).to_numpy()
-    starts = np.array([step.ts_ns for step in steps], dtype=np.int64)
-    number = np.searchsorted(starts, launched, side="right") - 1
+    number = step_of_launch(steps, work["launch_ts_ns"].fill_null(work["ts_ns"]))
     work = work.with_columns(step=pl.Series(number, dtype=pl.Int64)).filter(pl.col("step") >= 0)
     of_step = {int(key[0]): rows for key, rows in work.group_by("step", maintain_order=True)}
-    sizes = replayed_calls(trace).buckets
-    groups: defaultdict[tuple[Phase, int | None], list[int]] = defaultdict(list)
-    for index, step in enumerate(steps):
-        groups[step.phase, _padded(step, sizes)].append(index)
     rows = [of_step.get(index, work.clear()) for index in range(len(steps))]
     lengths = [_length(steps, index, rows[index]) for index in range(len(steps))]
     pauses = [
@@ -103,10 +112,23 @@ def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
             [lengths[index] for index in indices],
             [pause for index in indices for pause in pauses[index : index + 1]],
         )
-        for (phase, batch), indices in sorted(
-            groups.items(), key=lambda item: (_ORDER[item[0][0]], item[0][1] or 0)
-        )
+        for (phase, batch), indices in steps_by_bucket(trace, steps).items()
     )
+
+
+def steps_by_bucket(trace: Trace, steps: Sequence[ServerStep]) -> dict[Bucket, list[int]]:
+    """Which of a trace's steps have one phase and batch size, in the order of the buckets."""
+    sizes = replayed_calls(trace).buckets
+    numbers: defaultdict[Bucket, list[int]] = defaultdict(list)
+    for index, step in enumerate(steps):
+        numbers[step.phase, _padded(step, sizes)].append(index)
+    return dict(sorted(numbers.items(), key=lambda item: (_ORDER[item[0][0]], item[0][1] or 0)))
+
+
+def step_of_launch(steps: Sequence[ServerStep], ts_ns: pl.Series) -> npt.NDArray[np.int64]:
+    """The number of the step that lasts at each instant, until the next begins; -1: before all."""
+    starts = np.array([step.ts_ns for step in steps], dtype=np.int64)
+    return np.searchsorted(starts, ts_ns.to_numpy(), side="right") - 1
 
 
 def _kinds(work: pl.DataFrame) -> pl.Series:
@@ -167,6 +189,8 @@ def _phase(
         replayed_ns=sum(int(frame["dur_ns"].sum()) for frame in graphs) / n,
         by_category_ns=_sums(rows, "category"),
         by_kind_ns={cast(Kind, name): ns for name, ns in _sums(rows, "kind").items()},
+        gaps_ns=sum(_gaps_ns(frame) for frame in rows) / n,
+        started_as=_started_as(graphs),
         n_graph_launches=sum(frame["launch_ts_ns"].n_unique() for frame in graphs) / n,
         n_launched=sum(frame.height for frame in rows) / n - sum(f.height for f in graphs) / n,
         between_ns=float(np.median(between)) if between else None,
@@ -174,6 +198,25 @@ def _phase(
         padding=_padding(steps, batch),
         tokens_per_s=tokens / step_ns * 1e9 if tokens is not None and step_ns else None,
     )
+
+
+def _gaps_ns(rows: pl.DataFrame) -> int:
+    """How long none of a step's kernels runs, from its first one's begin to its last one's end."""
+    if rows.height == 0:
+        return 0
+    begin, end = rows.select(
+        begin=pl.col("ts_ns").min(), end=(pl.col("ts_ns") + pl.col("dur_ns")).max()
+    ).row(0)
+    return int(end) - int(begin) - union_ns(rows)
+
+
+def _started_as(graphs: Sequence[pl.DataFrame]) -> StartedAs:
+    """By the graph launches of each step."""
+    ways: set[StartedAs] = set()
+    for frame in graphs:
+        n = frame["launch_ts_ns"].n_unique()
+        ways.add("eager" if n == 0 else "replayed" if n == 1 else "piecewise")
+    return ways.pop() if len(ways) == 1 else "differs"
 
 
 def _sums(rows: Sequence[pl.DataFrame], column: str) -> dict[str, float]:

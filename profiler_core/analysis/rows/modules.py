@@ -111,12 +111,14 @@ def operator_table(
     )
 
 
-def parts_table(parts: Sequence[ModulePart], run: int, labels: tuple[str, str], most: int) -> Table:
+def parts_table(
+    parts: Sequence[ModulePart], run: int | None, labels: tuple[str, str], most: int
+) -> Table:
     """The fusion groups that work for a module, with its share.
 
     Args:
         parts: slowest first.
-        run: the candidate's place in the comparison.
+        run: the candidate's place in the comparison; None: the groups have no dossier.
         labels: what the two runs are called.
         most: rows; the rest is counted.
     """
@@ -127,7 +129,7 @@ def parts_table(parts: Sequence[ModulePart], run: int, labels: tuple[str, str], 
                 Cell(
                     clipped(part.group.title, _LONGEST),
                     hint=part.group.title,
-                    item=group_item(run, part.number),
+                    item=None if run is None else group_item(run, part.number),
                 ),
                 *(Cell(format_duration(ns)) for ns in part.part_ns),
                 Cell(format_difference(part.part_ns[1] - part.part_ns[0])),

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from profiler_core.analysis.graph_replays.phases import Kind, ServerPhase
+from profiler_core.analysis.graph_replays.phases import Bucket, Kind, ServerPhase, StartedAs
+from profiler_core.analysis.graph_replays.servers import Phase
 from profiler_core.analysis.rows.table import Cell, Table
+from profiler_core.analysis.wording.sentence import counted
 from profiler_core.units import format_count, format_duration, format_share
 
 TITLE = "Steps of the server"
@@ -14,8 +16,17 @@ MEANING = (
     "host, from the end of one to the begin of the next. One graph is a full replay, more are "
     "piecewise; single calls are what the host launches one by one."
 )
+_LAUNCHING = (
+    "How much of these pauses launching causes is not known: the host prepares inputs and reads "
+    "results in them too, the profiler slows it, and a replayed graph pauses between its kernels "
+    "as well."
+)
 
-_PHASES = {"prefill": "prefill", "mixed": "prefill and decode", "decode": "decode"}
+_PHASES: dict[Phase, str] = {
+    "prefill": "prefill",
+    "mixed": "prefill and decode",
+    "decode": "decode",
+}
 _KINDS: dict[str, Kind] = {
     "Products": "products",
     "MoE": "moe",
@@ -23,11 +34,67 @@ _KINDS: dict[str, Kind] = {
     "Communication": "communication",
     "Sampling": "sampling",
 }
+_STARTED: dict[StartedAs, str] = {
+    "eager": "runs eager",
+    "piecewise": "runs piecewise",
+    "replayed": "is replayed as one graph",
+    "differs": "is replayed as one graph in some steps only",
+}
 _NONE = "–"
 _ARROW = " → "
 _MOST_IN_A_CELL = 2  # runs
 
 _Value = Callable[[ServerPhase], str]
+
+
+def bucket_name(bucket: Bucket) -> str:
+    """`decode, 32`: what the steps of one phase and batch size are called."""
+    phase, batch = bucket
+    return _PHASES[phase] + (f", {format_count(batch)}" if batch is not None else "")
+
+
+def launching_sentences(phases: Sequence[ServerPhase], label: str = "") -> tuple[str, ...]:
+    """What it costs that steps are not replayed as one graph: a sentence for each such batch.
+
+    Args:
+        phases: of one run.
+        label: what the run is called, where there are several.
+    """
+    sentences = []
+    for phase in phases:
+        if phase.started_as == "replayed" or not phase.kernel_ns:
+            continue
+        share = format_share(phase.gaps_ns / phase.step_ns) if phase.step_ns else _NONE
+        beside = _replayed_beside(phase, phases)
+        against = (
+            "no step of this phase is replayed as one graph, so how much of it a replay would "
+            "save is not known."
+            if beside is None
+            else f"{bucket_name(beside.bucket)}, which is replayed as one graph, has "
+            f"{format_duration(beside.gaps_ns)} between them."
+        )
+        around_ns = max(0.0, phase.host_ns - phase.gaps_ns)
+        graphs, calls = round(phase.n_graph_launches), round(phase.n_launched)
+        sentences.append(
+            f"{label}{': ' if label else ''}{bucket_name(phase.bucket)} "
+            f"{_STARTED[phase.started_as]} "
+            f"({counted(graphs, 'graph')} and {counted(calls, 'single call')} per step): between "
+            "the first and the last kernel of a step none runs for "
+            f"{format_duration(phase.gaps_ns)} ({share} of the step), "
+            f"before and after them for {format_duration(around_ns)}; "
+            f"{against}"
+        )
+    return (*sentences, _LAUNCHING) if sentences else ()
+
+
+def _replayed_beside(phase: ServerPhase, phases: Sequence[ServerPhase]) -> ServerPhase | None:
+    """The replayed batch of the same phase that is nearest in size."""
+    others = [
+        other
+        for other in phases
+        if other.phase == phase.phase and other.started_as == "replayed" and other.kernel_ns
+    ]
+    return min(others, key=lambda other: abs((other.batch or 0) - (phase.batch or 0)), default=None)
 
 
 def server_table(runs: Sequence[Sequence[ServerPhase]], labels: Sequence[str] = ()) -> Table:
@@ -39,7 +106,7 @@ def server_table(runs: Sequence[Sequence[ServerPhase]], labels: Sequence[str] = 
         runs: `server_phases` of each; the baseline's first.
         labels: what they are called; needed for more than two.
     """
-    phases = [{(phase.phase, phase.batch): phase for phase in run} for run in runs]
+    phases = [{phase.bucket: phase for phase in run} for run in runs]
     keys = list(dict.fromkeys(key for run in phases for key in run))
     every = [phase for run in runs for phase in run]
     columns = {
@@ -50,8 +117,7 @@ def server_table(runs: Sequence[Sequence[ServerPhase]], labels: Sequence[str] = 
     rows = []
     for key in keys:
         of_runs = [run.get(key) for run in phases]
-        name, batch = key
-        label = _PHASES[name] + (f", {format_count(batch)}" if batch is not None else "")
+        label = bucket_name(key)
         if len(runs) <= _MOST_IN_A_CELL:
             rows.append((Cell(label, below=_below(of_runs)), *_cells(of_runs, columns)))
         else:

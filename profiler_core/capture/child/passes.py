@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import gzip
 import importlib
+import inspect
 import itertools
 import re
 import sys
@@ -133,13 +134,26 @@ def _export(finished: Any, path: str) -> None:
     """
     config = getattr(sys.modules.get("torch._inductor.config"), "trace", None)
     if not getattr(config, "provenance_tracking_to_timeline", False):
-        finished.export_chrome_trace(path)
+        finished.export_chrome_trace(path, **_marked_in_graphs(finished))
         return
     handler = importlib.import_module("torch._inductor.profiler").inductor_trace_handler
     with tempfile.TemporaryDirectory(dir=str(Path(path).parent)) as folder:
         handler(folder, use_gzip=path.endswith(".gz"))(finished)
         (written,) = Path(folder).iterdir()
         written.replace(path)
+
+
+def _marked_in_graphs(finished: Any) -> Dict[str, Any]:
+    """What the user's code marked in its CUDA graphs (`mark_kernels`, torch 2.15), to be exported.
+
+    Torch writes it into the trace after the last step, so nothing that is timed changes.
+    """
+    module = sys.modules.get("torch.cuda.graph_annotations")
+    name = "cuda_graph_annotations"
+    if module is None or name not in inspect.signature(finished.export_chrome_trace).parameters:
+        return {}
+    marked = module.get_kernel_annotations()
+    return {name: marked} if marked else {}
 
 
 def why_no_metrics(device: Any) -> Optional[str]:

@@ -1,10 +1,13 @@
 """What the page of modules shows: a pair divided, or a run alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from profiler_core.analysis.graph_replays.phases import Bucket
 from profiler_core.session.divided import Divided
+from profiler_core.session.pair import Pair
+from profiler_core.session.run import Run
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.data import fused
@@ -18,11 +21,23 @@ class Shown:
     divided: Divided
     labels: tuple[str, str]  # of a run alone twice its own
     run: int  # the candidate's place in the comparison; 0: the run is alone
+    whole: Run | Pair  # what it is divided of
+    bucket: Bucket | None = None  # of a server's steps those that are shown; None: all
 
     @property
     def is_pair(self) -> bool:
         """Are there two runs to compare?"""
         return self.run > 0
+
+    def of_steps(self, bucket: Bucket | None) -> "Shown":
+        """The same of a server's steps of one phase and batch size; None: of all.
+
+        Raises:
+            NothingToAnalyse: there are none.
+        """
+        if bucket is None:
+            return self
+        return replace(self, divided=self.whole.divided_of(bucket), bucket=bucket)
 
 
 def choose_candidate(choice: Choice) -> int:
@@ -54,6 +69,7 @@ def shown_of(choice: Choice, number: int) -> Shown:
     if not choice.candidates:
         trace_path(choice.baseline, comparison.baseline)
         label = comparison.labels[0]
-        return Shown(comparison.baseline.divided, (label, label), 0)
+        alone = comparison.baseline
+        return Shown(alone.divided, (label, label), 0, alone)
     pair = fused(choice, number)
-    return Shown(pair.divided, pair.labels, number + 1)
+    return Shown(pair.divided, pair.labels, number + 1, pair)

@@ -33,7 +33,7 @@ def show_parts(shown: Shown, row: ModuleRow) -> None:
     parts = parts_of(shown.divided.ledger, row)
     if not shown.is_pair:
         st.html("<p class=fs-note>Add a candidate to see what became of each group.</p>")
-    table = parts_table(parts, shown.run, shown.labels, _MOST)
+    table = parts_table(parts, shown.run if shown.bucket is None else None, shown.labels, _MOST)
     show_table(table, "fs-detail fs-parts")
     if table.n_left_out:
         st.caption(f"{table.n_left_out} more groups, each faster than these.")

@@ -5,11 +5,14 @@ from typing import TypeVar
 
 import streamlit as st
 
+from profiler_core.analysis.graph_replays.phases import Bucket
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.rows.modules import row_title
+from profiler_core.analysis.rows.server import bucket_name
 from profiler_core.ui.address import in_address
 
+ALL_STEPS = "all steps"
 LAYERS, CLASSES, OPERATORS = "layer by layer", "by class", "operators"
 
 Row = TypeVar("Row", ModuleRow, OperatorRow)
@@ -33,6 +36,18 @@ def choose_words() -> str:
         placeholder="ln_1 h.3, LayerNorm, addmm", **in_address("find"),
     )  # fmt: skip
     return words or ""
+
+
+def choose_steps(buckets: Sequence[Bucket]) -> Bucket | None:
+    """Draw the choice among a server's steps, where there are any; None: all of them."""
+    if not buckets:
+        return None
+    names = {bucket_name(bucket): bucket for bucket in buckets}
+    picked = st.selectbox(
+        "Steps", [ALL_STEPS, *names], width=200, label_visibility="collapsed",
+        **in_address("steps", ALL_STEPS),
+    )  # fmt: skip
+    return names.get(picked or ALL_STEPS)
 
 
 def matching(rows: Sequence[Row], words: str) -> list[Row]:

@@ -6,7 +6,7 @@ import pytest
 
 from profiler_core.analysis.graph_replays.phases import server_phases
 from profiler_core.analysis.graph_replays.servers import server_of, server_steps
-from profiler_core.analysis.rows.server import server_table
+from profiler_core.analysis.rows.server import launching_sentences, server_table
 from profiler_core.model.trace import Trace
 from tests.analysis.graph_replays.test_join import layers
 from tests.builders import a_trace, kernel, launch, op
@@ -151,6 +151,42 @@ def test_a_step_says_its_parts_by_name_and_category_and_how_it_reaches_the_devic
     assert row[0].below[:3] == ("2 steps", "1 graph", "1 single call")
     assert (texts["MoE"], texts["Between steps"]) == ("4 ns", "30 ns")
     assert "Communication" not in texts
+
+
+def launched_apart(name: str, graph: bool, ts: int, first: int) -> dict[str, list]:
+    """A step of 1000 ns with three kernels of 100 ns, 150 ns apart; of one graph 10 ns."""
+    apart = 110 if graph else 250
+    calls = [launch(ts + 1, 1, first, name="cudaGraphLaunch")] if graph else []
+    calls += [] if graph else [launch(ts + 1 + n, 1, first + n) for n in range(3)]
+    numbers = [first + (0 if graph else n) for n in range(3)]
+    return {
+        "annotations": [op(ts, 1000, name)],
+        "runtime": calls,
+        "device": [kernel(ts + 50 + apart * n, 100, c) for n, c in enumerate(numbers)],
+    }
+
+
+def test_what_launching_costs_is_said_beside_a_replayed_batch_of_the_same_phase() -> None:
+    eager = launched_apart("step[DECODE bs=8]", False, 0, 1)
+    graph = launched_apart("step[DECODE bs=16]", True, 1000, 10)
+    both = a_trace(**{table: eager[table] + graph[table] for table in eager})
+    small, large = server_phases(both)
+    assert (small.started_as, small.gaps_ns) == ("eager", 300)
+    assert (large.started_as, large.gaps_ns) == ("replayed", 20)
+    sentence, caveat = launching_sentences([small, large])
+    assert "is not known" in caveat
+    assert "decode, 8 runs eager (0 graphs and 3 single calls per step)" in sentence
+    assert "300 ns (30 % of the step), before and after them for 400 ns;" in sentence
+    assert sentence.endswith("decode, 16, which is replayed as one graph, has 20 ns between them.")
+    alone, _ = launching_sentences(server_phases(a_trace(**eager)), "eager run")
+    assert alone.startswith("eager run: decode, 8")
+    assert alone.endswith("how much of it a replay would save is not known.")
+
+
+def test_steps_that_are_not_all_launched_alike_are_said_to_differ() -> None:
+    steps = [("step[DECODE bs=8]", 4 * _MS, 3 * _MS, is_replayed) for is_replayed in (True, False)]
+    (phase,) = server_phases(served(steps))
+    assert phase.started_as == "differs"
 
 
 def test_two_runs_are_beside_each_other_batch_by_batch() -> None:
