@@ -23,6 +23,11 @@ from profiler_core.session.run import Run
 from profiler_core.store.history import artifacts as artifact_store
 from profiler_core.store.history import places
 from profiler_core.store.history.audit import note
+from profiler_core.store.history.claims import (
+    may_put_back,
+    refuse_id_of_capture,
+    refuse_to_replace,
+)
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.files import directory_of
 from profiler_core.store.history.integrity import difference, keep_marks, kept_marks
@@ -73,8 +78,9 @@ def record(
     called = called or str(run_directory)
     run_record = _ended(run_directory, called)
     marks = file_marks(run_directory)
-    _put_back_if_deleted(run_id_of(run_record, places.key_of(run_directory) or ""), marks, person)
-    same = _same_run(run_directory, run_record, marks, called)
+    own_key = places.key_of(run_directory)
+    _put_back_if_deleted(run_id_of(run_record, own_key or ""), marks, own_key, person)
+    same = _same_run(run_directory, run_record, marks, called, person)
     if same is not None:
         if tags:
             tag(same.run_id, *tags, person=this_person() if person is None else person)
@@ -106,19 +112,22 @@ def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
     directory = store.fetch(name)
     run_record = _ended(directory, name, is_copy=True)
     marks = file_marks(directory)
-    _put_back_if_deleted(run_record.run_id, marks, person)
-    same = _same_run(directory, run_record, marks, name)
+    _put_back_if_deleted(run_record.run_id, marks, None, person)
+    same = _same_run(directory, run_record, marks, name, person)
     if same is not None:
         return same
     key = f"run/{name.removesuffix('.zip')}"
     return recorded_run(_write(directory, run_record, key, name, person, (), marks, name))
 
 
-def _put_back_if_deleted(run_id: str, marks: Sequence[FileMark], person: str | None) -> None:
+def _put_back_if_deleted(
+    run_id: str, marks: Sequence[FileMark], key: str | None, person: str | None
+) -> None:
     """Take a run out of the trash whose very files come again.
 
     Raises:
-        BadInput: it lies there with other files, or together with other runs.
+        BadInput: it lies there with other files, together with other runs, or somebody else
+            deleted it.
     """
     if not run_id.isprintable() or not is_deleted(run_id):
         return
@@ -126,7 +135,7 @@ def _put_back_if_deleted(run_id: str, marks: Sequence[FileMark], person: str | N
     if kept is None or difference(kept, marks) != (None, None):
         refuse_if_deleted(run_id)
     deletion = in_trash(run_id)
-    if deletion.run_ids != (run_id,):
+    if deletion.run_ids != (run_id,) or not may_put_back(deletion.person, key, person):
         refuse_if_deleted(run_id)
     restore(deletion.deletion_id, person=person)
 
@@ -146,15 +155,22 @@ def _ended(run_directory: Path, called: str, *, is_copy: bool = False) -> RunRec
 
 
 def _same_run(
-    run_directory: Path, run_record: RunRecord, marks: Sequence[FileMark], called: str
+    run_directory: Path,
+    run_record: RunRecord,
+    marks: Sequence[FileMark],
+    called: str,
+    person: str | None,
 ) -> RecordedRun | None:
     """The recorded run of this id if its files are at hand and the same; else None.
 
     Raises:
-        BadInput: the history knows the id with other rounds, or with other files.
+        BadInput: the history knows the id with other rounds, with other files, or as somebody
+            else's; or a capture of this server has it.
     """
+    key = places.key_of(run_directory)
     recorded = run_if_recorded(run_record.run_id)  # "": it is known by its place alone
     if recorded is None:
+        refuse_id_of_capture(run_record.run_id, key)
         return None
     rounds = run_record.measurement.rounds if run_record.measurement else ()
     if recorded.status == run_record.status and recorded.rounds != rounds:
@@ -165,6 +181,8 @@ def _same_run(
         directory = None
     kept = kept_marks(recorded.run_id) if recorded.status == run_record.status else None
     is_itself = directory is not None and directory.resolve() == run_directory.resolve()
+    if directory is None and recorded.key != key:
+        refuse_to_replace(recorded, key, person)
     if kept is None and directory is not None and not is_itself:
         kept = file_marks(directory)
     if kept is not None:

@@ -1,0 +1,71 @@
+"""What calls itself by the id of somebody else's run: refused where its files cannot settle it.
+
+A run.json says its own id, so whoever may upload can write anybody's. Where the recorded files lie
+here they are compared; where they do not, the id belongs to the person that the history names.
+Somebody at the server's own command line may bring back what they like: that is how a backup of
+single runs comes home.
+"""
+
+from profiler_core.errors import BadInput
+from profiler_core.model.history import RecordedRun
+from profiler_core.person import is_account
+from profiler_core.store.history import places
+from profiler_core.store.key_parts import encode_part
+from profiler_core.store.records import read_record
+
+
+def refuse_to_replace(recorded: RecordedRun, key: str | None, person: str | None) -> None:
+    """Before files are taken for those of a recorded run whose own are not here.
+
+    Args:
+        recorded: the run.
+        key: where the files lie.
+        person: who sends them; None: whoever owns the folder.
+
+    Raises:
+        BadInput: somebody who signed in sends them, and the run is another person's.
+    """
+    if _is_anothers(recorded.person, key, person):
+        raise BadInput(
+            f"The run “{recorded.run_id[:200]}” is somebody else's, and its files are not here.",
+            remedy="Let whose run it is send them, or whoever runs the server: runs import.",
+        )
+
+
+def may_put_back(deleted_by: str, key: str | None, person: str | None) -> bool:
+    """May the very files of a deleted run take it out of the trash, sent by this person?
+
+    Args:
+        deleted_by: who deleted it.
+        key: where the files lie.
+        person: who sends them; None: whoever owns the folder.
+    """
+    return not _is_anothers(deleted_by, key, person)
+
+
+def refuse_id_of_capture(run_id: str, key: str | None) -> None:
+    """Before an upload is recorded under an id that the history does not know yet.
+
+    Args:
+        run_id: that its run.json says.
+        key: where the files lie.
+
+    Raises:
+        BadInput: a capture of this server has it, which is recorded once it has ended.
+    """
+    if key is None or places.origin_of(key) != "upload":
+        return
+    parts = run_id.split(".")
+    for n_parts in range(1, len(parts)):
+        folder = places.directory_of_key(f"run/{encode_part('.'.join(parts[:n_parts]))}")
+        for directory in folder.glob("*/") if folder is not None and folder.is_dir() else ():
+            if places.has_run(directory) and read_record(directory, may_be_alive=False)[0].run_id == run_id:
+                raise BadInput(
+                    f"“{run_id[:200]}” is the id of a capture of this server.",
+                    remedy="Give the run an id of its own: run_id in run.json.",
+                )
+
+
+def _is_anothers(owner: str, key: str | None, person: str | None) -> bool:
+    sender = person if person is not None else places.person_of(key) if key is not None else None
+    return sender is not None and is_account(sender) and sender != owner
