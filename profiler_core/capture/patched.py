@@ -20,7 +20,7 @@ from profiler_core.errors import BadInput, CaptureFailed
 _MOST_BYTES = 1_000_000
 _APPLIED_WITHIN_S = 60
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/)?([^\t\n\r]+)", re.MULTILINE)
-_LINK = re.compile(r"^(?:new|new file|old) mode 120000", re.MULTILINE)
+_LINK = re.compile(r"^(?:new|new file|old) mode 0*120000", re.MULTILINE)
 
 
 def patched(spec: CaptureSpec, patch: Path, folder: Path) -> CaptureSpec:

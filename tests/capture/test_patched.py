@@ -78,6 +78,7 @@ LINK = (
         (diff("../outside.py", "a\n", "b\n"), r"names \.\./outside\.py, which leads out"),
         ("--- /etc/hostname\n+++ /etc/hostname\n@@ -1 +1 @@\n-a\n+b\n", "names /etc/hostname"),
         (LINK, "makes a symbolic link"),
+        (LINK.replace("120000", "0120000"), "makes a symbolic link"),
         (diff("net/layers.py", "SECONDS = 5\n", "SECONDS = 6\n"), "does not fit your file"),
         ("no diff at all\n", "names no file"),
     ],
