@@ -1,6 +1,8 @@
 """What others wrote, and is no JSON of ours, costs nobody else a page, and the history nothing."""
 
+import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +118,20 @@ def test_a_date_that_no_calendar_has_stops_no_page(home: Path, created_at: str) 
 def test_a_moment_in_a_log_that_no_calendar_has_is_of_no_zone() -> None:
     assert belonging._clock(10**30).month == 1
     assert belonging._clock(-(10**30)).month == 1
+
+
+def test_a_list_within_a_text_of_a_log_that_nests_without_end_stops_no_recording(
+    home: Path,
+) -> None:
+    """The history took in nothing that came after this run."""
+    directory = redated_copy(home, "c1", whole=True)
+    (log,) = (directory / "torch_trace").iterdir()
+    nested = json.dumps({"restart_reasons": NESTED.decode() * 4})[1:-1]
+    text = gzip.decompress(log.read_bytes()).decode()
+    text = re.sub(r', "restart_reasons": (\[[^\]]*\]|null|"[^"]*")', "", text)
+    opened = '"compilation_metrics": {'
+    assert opened in text
+    log.write_bytes(gzip.compress(text.replace(opened, f"{opened}{nested}, ").encode()))
+    redated_copy(home, "c2")
+    assert reconcile().problems == ()
+    assert {run.run_id for run in history.runs()} == {"c1.default", "c2.default"}

@@ -123,7 +123,7 @@ def _listed(value: Any) -> list[Any]:
     if isinstance(value, str) and value.startswith(("[", "{")):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             try:
                 value = ast.literal_eval(value)
             except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -59,7 +59,8 @@ def refuse_id_of_capture(run_id: str, key: str | None) -> None:
     for n_parts in range(1, len(parts)):
         folder = places.directory_of_key(f"run/{encode_part('.'.join(parts[:n_parts]))}")
         for directory in folder.glob("*/") if folder is not None and folder.is_dir() else ():
-            if places.has_run(directory) and read_record(directory, may_be_alive=False)[0].run_id == run_id:
+            inside = read_record(directory, may_be_alive=False)[0].run_id
+            if places.has_run(directory) and inside == run_id:
                 raise BadInput(
                     f"“{run_id[:200]}” is the id of a capture of this server.",
                     remedy="Give the run an id of its own: run_id in run.json.",
