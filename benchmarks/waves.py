@@ -120,7 +120,7 @@ class Wave:
     def run(self) -> Iterator[Job]:
         """Measure what is ready in time; each job when all are over."""
         try:
-            while "prepares" in self._state.values() and self._hear(self._prepared_by):
+            while "prepares" in self._state.values() and self._hear(self._waits_until()):
                 pass
             late = [c for c in self._captures if self._state[c.job.name] == "prepares"]
             for capture in late:  # they would go on beside what is measured
@@ -137,6 +137,11 @@ class Wave:
             for capture in self._captures:
                 capture.end()
         yield from (capture.job for capture in self._captures)
+
+    def _waits_until(self) -> float:
+        """As long as all that are ready can still be measured: none is lost to a late one."""
+        n_ready = sum(state == _READY for state in self._state.values())
+        return min(self._prepared_by, self._deadline - self._turn_s * n_ready)
 
     def _measure(self, capture: _Capture) -> None:
         name = capture.job.name

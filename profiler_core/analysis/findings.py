@@ -47,6 +47,7 @@ __all__ = [
     "RULES",
     "Facts",
     "Finding",
+    "by_stake",
     "findings",
     "fired",
     "on_one_clock",
@@ -85,7 +86,14 @@ _ORDER = {"first of all": 0, "first": 1, "by time": 2, "note": 3}
 
 def findings(facts: Facts) -> tuple[Finding, ...]:
     """All that fire, most important first; what draws on the same time is one finding."""
-    return ranked(on_one_clock(told_once(ranked(fired(facts))), facts.what_if))
+    weighed = map(by_stake, fired(facts))
+    return ranked(on_one_clock(told_once(ranked(weighed)), facts.what_if))
+
+
+def by_stake(finding: Finding) -> Finding:
+    """The same, as a note where nothing is at stake: it is worth knowing, and nothing to act on."""
+    is_idle = finding.prediction is not None and finding.prediction.expected_ns <= 0
+    return replace(finding, weight="note") if is_idle and finding.weight == "by time" else finding
 
 
 def fired(facts: Facts) -> Iterable[Finding]:

@@ -156,7 +156,7 @@ def _finding(finding: Finding) -> str:
     stake = ""
     if finding.at_stake_ns is not None:
         interval = f", {row.interval}" if row.interval else ""
-        at_stake = " at stake" if finding.at_stake_ns >= 0 else ""
+        at_stake = " at stake" if finding.at_stake_ns > 0 else ""
         stake = f" ({row.amount} {row.unit}{at_stake}{interval})"
     elif finding.one_off_ns is not None:
         stake = f" ({row.amount} {row.unit})"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.findings import Finding, by_stake, ranked
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.wording.findings import (
     advice_text,
@@ -77,6 +77,22 @@ def test_what_would_lose_is_advised_against():
     assert advice_text(losing) == "This would not pay here: “Pad it.”"
     gaining = Finding("other", "", "", "Do.", "kernels", prediction=BOUND, alternatives=(losing,))
     assert advice_text(gaining) == "Do. This would not pay here: “Pad it.”"
+
+
+def test_what_a_replay_shows_to_save_nothing_is_a_note_and_not_advised():
+    """Seen in a pipeline of two GPUs: products in fp32 with 0 ns at stake, first of the list."""
+    nothing = Prediction(0.0, 0.0, 0.0, "simulated", "unprofiled")
+    idle = by_stake(Finding("tf32_off", "", "", "Use TF32.", "kernels", prediction=nothing))
+    assert (idle.weight, advice_text(idle)) == ("note", "This would not pay here: “Use TF32.”")
+    free = by_stake(replace(idle, weight="by time", prediction=replace(nothing, basis="measured")))
+    assert (free.weight, advice_text(free)) == ("note", "Use TF32.")
+    acted_on = (
+        Finding("a", "", "", "", "kernels", prediction=SIMULATED),
+        Finding("b", "", "", "", "kernels"),
+        Finding("c", "", "", "", "kernels", prediction=nothing, weight="first"),
+    )
+    assert tuple(map(by_stake, acted_on)) == acted_on
+    assert [entry.key for entry in ranked((idle, *acted_on))] == ["c", "a", "b", "tf32_off"]
 
 
 def test_what_would_lose_promises_nothing_together():

@@ -23,6 +23,7 @@ from profiler_core.analysis.findings import (
     RULES,
     Facts,
     Finding,
+    by_stake,
     findings,
     fired,
     ranked,
@@ -526,9 +527,9 @@ def test_every_hint_of_a_break_is_told_but_to_report_it():
 
 
 def test_a_break_that_costs_nothing_is_worth_knowing_and_nothing_to_do():
-    costly = keys(facts(*BREAKY))["graph_breaks"]
+    costly = by_stake(keys(facts(*BREAKY))["graph_breaks"])
     assert (costly.weight, costly.prediction.expected_ns > 0) == ("by time", True)
-    free = keys(facts("ddp/default", "ddp/eager"))["graph_breaks"]
+    free = by_stake(keys(facts("ddp/default", "ddp/eager"))["graph_breaks"])
     assert (free.weight, free.prediction.expected_ns) == ("note", 0.0)
 
 

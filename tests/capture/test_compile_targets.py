@@ -161,6 +161,21 @@ def test_forward_and_loss_are_one_graph_and_the_optimizer_another(graphs):
     assert len(graphs) > 3
 
 
+def test_compiled_autograd_compiles_the_backward_pass_of_a_loop(graphs):
+    """torch compiles backward passes inside of a compiled function alone, and a loop's is none."""
+    ran("training", "", n_steps=2)
+    (forward,) = graphs
+    torch._dynamo.reset()
+    compiled = variant("backend:recording+dynamo.compiled_autograd=true")
+    step = bench_of("training").step(compiled)
+    with torch._dynamo.config.patch(compiled_autograd=True):
+        step(0)
+        step(1)
+    assert graphs[1] == forward
+    setting, adding = graphs[2:]  # of the two batches that make a step
+    assert forward < setting < adding
+
+
 def test_a_callable_with_its_model_stays_python_and_its_model_is_compiled(graphs):
     step = ran("step_and_model", "")
     assert (step.target.where, step.notes, len(graphs)) == ("whole", [], 1)
@@ -174,7 +189,10 @@ def test_a_callable_alone_is_compiled_whole_and_says_so(graphs):
     assert not bench_of("step_alone").step(variant("eager")).notes
 
 
-@pytest.mark.parametrize("target", ["", "+target=blocks", "+target=loss", "+target=whole"])
+@pytest.mark.parametrize(
+    "target",
+    ["", "+target=blocks", "+target=loss", "+target=whole", "+dynamo.compiled_autograd=true"],
+)
 def test_gradients_and_updates_of_each_target_are_right(tmp_path, target):
     torch._dynamo.reset()
     bench, path = bench_of("training"), str(tmp_path / "reference.pt")

@@ -79,8 +79,6 @@ def graph_breaks(facts: Facts) -> Finding | None:
         advice=first.advice,
         page="compilation",
         prediction=prediction,
-        # A break that costs nothing is worth knowing, and nothing to do.
-        weight="note" if prediction is not None and prediction.expected_ns <= 0 else "by time",
         locations=tuple(dict.fromkeys(each.place for each in report.breaks)),
         items=_break_items(facts, report),
     )

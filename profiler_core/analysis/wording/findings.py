@@ -89,7 +89,7 @@ def evidence_text(finding: Finding) -> str:
 
 
 def advice_text(finding: Finding) -> str:
-    """What to try, and what else would win of the same time; what would lose is advised against."""
+    """What to try, and what else would win of the same time; against what would not pay."""
     sentences = [finding.advice if not _loses(finding) else _advised_against(finding)]
     for other in finding.alternatives:
         if _loses(other):
@@ -102,7 +102,10 @@ def advice_text(finding: Finding) -> str:
 
 def _loses(finding: Finding) -> bool:
     prediction = finding.prediction
-    return prediction is not None and prediction.is_loss and finding.key not in _WEIGHED
+    if prediction is None or finding.key in _WEIGHED:
+        return False
+    replayed_for_nothing = _is_nothing(prediction) and prediction.basis == "simulated"
+    return prediction.is_loss or replayed_for_nothing
 
 
 def _advised_against(finding: Finding) -> str:

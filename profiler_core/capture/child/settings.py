@@ -81,6 +81,26 @@ def _value(text: str) -> Any:
         return text
 
 
+def autograd(
+    settings: Mapping[str, str], wrap: Callable[[Any], Any], dynamic: Optional[bool]
+) -> Callable[[], ContextManager[Any]]:
+    """The context of a loop's backward pass: compiled where compiled autograd is asked for.
+
+    torch's own setting reaches backward passes that run inside of a compiled function alone.
+
+    Args:
+        settings: of the variant.
+        wrap: compiles the graph of a backward pass.
+        dynamic: of torch.compile.
+    """
+    if _value(settings.get(DYNAMO + "compiled_autograd", "false")) is not True:
+        return contextlib.nullcontext
+    module: Any = importlib.import_module("torch._dynamo.compiled_autograd")
+    if not hasattr(module, "_enable"):  # before 2.6
+        return lambda: module.enable(wrap)
+    return lambda: module._enable(wrap, dynamic=bool(dynamic))
+
+
 def attention(settings: Mapping[str, str]) -> Optional[Callable[[], ContextManager[Any]]]:
     """A context in which scaled_dot_product_attention has one backend; None: nobody asked.
 

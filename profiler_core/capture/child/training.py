@@ -6,7 +6,8 @@ it by AOTAutograd, and the optimizer's step stays as it is.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+import contextlib
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import settings, targets
 from .failures import CannotRunError
@@ -110,9 +111,13 @@ class TrainingStep(Step):
 
     def _compile(self, built: Built) -> None:
         self._callable = built.model
+        self._in_backward: Callable[[], ContextManager[Any]] = contextlib.nullcontext
         self._loss_of = self._forward_and_loss
         if not self._is_compiled:
             return
+        self._in_backward = settings.autograd(
+            self._variant.settings, lambda graph: self._wrap(graph, _NO_CALL), self._variant.dynamic
+        )
         if self.target.where == targets.LOSS:
             self._loss_of = self._wrap(self._only_loss, _NO_CALL)
         elif self.target.modules or self._loop.training_step is not None:
@@ -224,7 +229,8 @@ class TrainingStep(Step):
         with self._autocast():
             output, loss = self._loss_of(call)
         share = loss / self._loop.accumulate if self._loop.accumulate > 1 else loss
-        scaled(share).backward()
+        with self._in_backward():
+            scaled(share).backward()
         if self._in_graph_memory:
             self._own_gradients()
         return output, loss
