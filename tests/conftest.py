@@ -46,6 +46,7 @@ LONGEST = (
     "browser/test_capture_page.py",
     "browser/test_compilation_page.py",
     "capture/test_examples.py",
+    "api/test_tutorial_notebook.py",
     "browser/test_report.py",
     "browser/test_tutorial.py",
     "capture/test_full_capture.py",
@@ -58,15 +59,15 @@ LONGEST = (
     "browser/test_runs_page.py",
     "test_pages.py",
     "record/test_recorder.py",
+    "store/history/test_backup.py",
+    "store/history/test_upgrades.py",
     "browser/test_upload.py",
     "browser/test_fusion_page.py",
     "browser/test_review_page.py",
-    "capture/test_against.py",
     "capture/test_script.py",
     "capture/elsewhere/test_over_ssh.py",
     "capture/elsewhere/test_clusters.py",
     "attack/test_api_tokens.py",
-    "api/test_tutorial_notebook.py",
 )
 
 
