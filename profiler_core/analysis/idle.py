@@ -20,6 +20,9 @@ from profiler_core.model.trace import Trace
 # From kernel to kernel a device needs about 1 µs, in a graph replay too (measured on an H200);
 # what is beyond ten times that is no longer the device's own pace.
 BETWEEN_KERNELS_NS = 10_000
+# No launch is on its way for so long after its call has returned: the device was not free, as with
+# the work of a step before the trace, or it was not ready. The host is not to blame for that.
+MOST_WAY_NS = 1_000_000
 # What a device takes from one kernel to the next that waits already, where a trace has too few
 # such gaps to tell its own: measured on an H200.
 _USUAL_GAP_NS = 1_200.0
@@ -28,7 +31,7 @@ _ENOUGH_GAPS = 20
 # Causes in the order in which tables show them, with what they mean.
 CAUSES: dict[str, str] = {
     "between_kernels": "the device's own pace: the next launch had returned before",
-    "launch_latency": "as between kernels, but beyond 10 µs a gap",
+    "launch_latency": "as between kernels, but beyond 10 µs a gap; or 1 ms after a late launch",
     "dependency": "the next event, launched in time, waited for another stream",
     "host_guards": "guards, cache lookup and prologue of a compiled region",
     "host_between_compiled_calls": "code between two compiled calls of one step",
@@ -100,7 +103,7 @@ def idle_time(trace: Trace, work: pl.DataFrame, window: Window, device: int | No
 
     late = pieces.filter(~in_time)
     for cause, ns in _host_causes(trace, late, window, cuts).items():
-        causes[cause] = ns
+        causes[cause] += ns
     return IdleTime(causes, late.height, _own_gap_ns(on_pace))
 
 
@@ -159,7 +162,12 @@ def _host_causes(
     total = _total(late, "dur_ns")
     # From the start of the launch call on, the gap waits for the call and for nothing else.
     before = late.with_columns(dur_ns=pl.col("until") - pl.col("ts_ns"))
-    causes = {"host_launching": total - _total(before, "dur_ns")}
+    way = end - pl.max_horizontal("launch_end_ns", "ts_ns")
+    queued = int(late.select(way.filter(way > MOST_WAY_NS).sum()).item())
+    causes = {
+        "launch_latency": queued,
+        "host_launching": total - _total(before, "dur_ns") - queued,
+    }
     if before.height == 0:
         return causes
     axis = thread_axis(late, window.end_ns)

@@ -25,6 +25,20 @@ def test_a_gap_after_a_launch_that_had_returned_is_the_devices_own():
     }
 
 
+def test_a_device_that_lets_a_launch_wait_for_long_does_not_wait_for_the_host():
+    """A server's trace begins while the step before, which it has not, is still computed."""
+    late = {"annotations": [step(0, 0, 9_000_000)], "runtime": [launch(500, 1_500, 1)]}
+    assert causes(**late, device=[kernel(8_000_000, 1_000_000, 1)]) == {
+        "host_other": 500,
+        "host_launching": 1_500,
+        "launch_latency": 7_998_000,
+    }
+    assert causes(**late, device=[kernel(1_002_000, 7_998_000, 1)]) == {
+        "host_other": 500,
+        "host_launching": 1_001_500,  # a way to the device of a millisecond
+    }
+
+
 def test_a_graph_runs_on_by_itself_though_its_launch_call_has_not_returned():
     assert causes(
         annotations=[step(0, 0, 500)],
