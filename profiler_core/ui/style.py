@@ -5,7 +5,7 @@ Classes begin with `fs-`. Everything shown through them is escaped by whoever wr
 
 import streamlit as st
 
-from profiler_core.figures.theme import Palette, palette
+from profiler_core.figures.theme import DARK, LIGHT, Palette, palette
 
 
 def is_dark() -> bool:
@@ -19,15 +19,24 @@ def colors() -> Palette:
 
 
 def write_style_sheet() -> None:
-    """Put the rules into the page; once a run, before anything that uses them."""
-    p = colors()
+    """Put the rules into the page; once a run, before anything that uses them.
+
+    A person who switches the mode causes no run: colours follow the `color-scheme` that Streamlit
+    sets on its app, and what it lays beside the app has that of the run.
+    """
+    shades = "".join(
+        f"--fs-{name}:light-dark({getattr(LIGHT, name)},{getattr(DARK, name)}); "
+        for name in _SHADES
+    )
     st.html(
         f"""<style>
-:root {{ --fs-ink:{p.ink}; --fs-muted:{p.muted}; --fs-line:{p.line}; --fs-accent:{p.accent};
-  --fs-better:{p.better}; --fs-worse:{p.worse}; --fs-raised:{p.raised}; --fs-surface:{p.surface};
+:root {{ color-scheme:{"dark" if is_dark() else "light"}; {shades}
   --fs-code-filter:{"none" if is_dark() else "brightness(.75)"}; }}
 {_RULES}</style>"""
     )
+
+
+_SHADES = ("ink", "muted", "line", "accent", "better", "worse", "raised", "surface")
 
 
 _RULES = """

@@ -243,3 +243,15 @@ def test_a_page_of_one_file_is_in_the_menu_and_opens(
         page.goto(server.link("made_up", colour="green"))  # cold
         expect(page.get_by_text("It is green.")).to_be_visible()
         expect(page).to_have_title("Made up · Fusionscope")
+
+
+def test_words_follow_a_change_of_the_theme_without_a_rerun(page: Page, server: Server) -> None:
+    """They kept the ink of the mode before until the next click."""
+    page.goto(
+        server.link("overview", baseline="sample/breaky/eager", candidate="sample/breaky/default")
+    )
+    verdict, app = page.locator("h1.fs-verdict"), page.get_by_test_id("stApp")
+    expect(verdict).to_have_css("color", "rgb(21, 24, 30)")
+    page.emulate_media(color_scheme="dark")
+    expect(app).to_have_css("background-color", "rgb(17, 19, 24)")
+    expect(verdict).to_have_css("color", "rgb(232, 234, 238)", timeout=5_000)
