@@ -44,7 +44,7 @@ def choose_steps(buckets: Sequence[Bucket]) -> Bucket | None:
         return None
     names = {bucket_name(bucket): bucket for bucket in buckets}
     picked = st.selectbox(
-        "Steps", [ALL_STEPS, *names], width=200, label_visibility="collapsed",
+        "Steps", [ALL_STEPS, *names], width=200,
         **in_address("steps", ALL_STEPS),
     )  # fmt: skip
     return names.get(picked or ALL_STEPS)
