@@ -22,10 +22,12 @@ from profiler_core.ingest.torch_trace.records import decode
 from profiler_core.jobs import directory as files
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.capture_progress import fold
+from profiler_core.model.history import RecordedRun
 from profiler_core.owner_file import FILE as OWNER
 from profiler_core.owner_file import owner_of
 from profiler_core.store import catalogue, history
 from profiler_core.store.experiments import FILE, experiments, folder_of, write_experiment
+from profiler_core.store.history import reconciliation
 from profiler_core.store.history.reconciliation import reconcile
 from profiler_core.ui.runs.run_list import _facts
 from tests.store.history.samples import redated_copy
@@ -135,3 +137,22 @@ def test_a_list_within_a_text_of_a_log_that_nests_without_end_stops_no_recording
     redated_copy(home, "c2")
     assert reconcile().problems == ()
     assert {run.run_id for run in history.runs()} == {"c1.default", "c2.default"}
+
+
+def test_a_fault_of_ours_with_one_run_keeps_no_other_out_of_the_history(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directories = [redated_copy(home, name) for name in ("c1", "c2", "c3")]
+    record = reconciliation.record
+
+    def faulty(directory: Path) -> RecordedRun:
+        if directory == directories[1]:
+            raise RecursionError("maximum recursion depth exceeded")
+        return record(directory)
+
+    monkeypatch.setattr(reconciliation, "record", faulty)
+    outcome = history.reconcile()
+    assert len(outcome.recorded) == 2
+    ((name, problem),) = outcome.problems
+    assert name.startswith("c2/")
+    assert "fault of Fusionscope (RecursionError('maximum recursion" in problem

@@ -3,6 +3,7 @@
 Safe to run at any time, at once from several processes, and again: a run is recorded once.
 """
 
+import logging
 import os
 import shutil
 import time
@@ -35,6 +36,7 @@ from profiler_core.store.records import read_record
 Say = Callable[[str, int, int], None]  # a run's name, how many are done, of how many
 _LEFT_OVER_AFTER_S = 3600.0
 _EXPERIMENTS = 500  # of this machine, the newest, whose predictions are kept
+_log = logging.getLogger(__name__)
 _Task = TypeVar("_Task", Path, str)  # a run directory, or an artifact's name
 
 
@@ -104,6 +106,9 @@ def reconcile(say: Say | None = None) -> Reconciled:
                 recorded.append(task(subject).run_id)
             except FusionscopeError as error:
                 problems.append((name, error.problem))
+            except Exception as error:  # a fault of ours with one run keeps no other out
+                _log.exception("%s is not recorded", name)
+                problems.append((name, f"Reading it met a fault of Fusionscope ({error!r:.200})."))
 
     work_off(pending(), record)
     artifact_store = artifacts()
