@@ -11,10 +11,9 @@ from profiler_core.units import format_count, format_duration, format_share
 TITLE = "Steps of the server"
 MEANING = (
     "By phase and batch size, the size that a replayed graph is padded to; per step, profiled. The "
-    "step lasts until the next one begins; the device waits for the rest of it: "
-    "what the host and its launches cost. Between steps: the "
-    "host, from the end of one to the begin of the next. One graph is a full replay, more are "
-    "piecewise; single calls are what the host launches one by one."
+    "step lasts until the next one begins; the device waits while no kernel of it runs. Between "
+    "steps: the host, from the end of one to the start of the next. One graph is a full replay, "
+    "more are piecewise; single calls are what the host launches one by one."
 )
 _LAUNCHING = (
     "How much of these pauses launching causes is not known: the host prepares inputs and reads "
