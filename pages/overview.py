@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.analysis.compare import whole_steps
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import let_browser_draw
 from profiler_core.ui.overview.category_table import show_categories
@@ -67,7 +68,7 @@ with page(SPEC):
     below_chart = st.container()
     why = st.container()  # filled last: ledger and logs take longer than all the rest
 
-    if any(side.summary is not None for side in sides):
+    if any(whole_steps(side) for side in sides):
         section("Kernels per step and their time, by what they do")
         show_categories(sides)
 

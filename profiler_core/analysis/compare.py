@@ -208,7 +208,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
     if not workloads_differ:
         of_baseline = baseline_cost(baseline.run.record, baseline.compile)
         cost = with_break_even(cost, of_baseline, verdict, step_time)
-    before, after = _whole(baseline), _whole(candidate)
+    before, after = whole_steps(baseline), whole_steps(candidate)
     categories, refiled = _categories(baseline, candidate, by_name)
 
     def pair(name: str) -> TwoNumbers:
@@ -261,7 +261,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
     )
 
 
-def _whole(side: Side) -> PerStep | None:
+def whole_steps(side: Side) -> PerStep | None:
     """Its numbers per step; None of a cut trace, or one of graph captures: these are of no run."""
     summary = side.summary
     is_whole = summary is not None and not summary.is_cut and not summary.is_graph_capture
@@ -321,7 +321,7 @@ def compared_step_time(
         )
         if unprofiled is not None:
             return unprofiled
-    before_step, after_step = _whole(baseline), _whole(candidate)
+    before_step, after_step = whole_steps(baseline), whole_steps(candidate)
     if after_step is None and candidate.run.record.status == "failed":
         # Beside nothing the baseline is said on its own clock, and a profiled time is none.
         return only_baseline(before) or compare_profiled(None, None, (0, 0))

@@ -8,6 +8,7 @@ from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.explanation import Material, explain, explain_run
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.measures import measures, step_bars_of
+from profiler_core.analysis.rows.categories import category_rows
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import Claim
 from profiler_core.analysis.wording.measures import change_text
@@ -51,6 +52,8 @@ def test_what_is_left_of_a_trace_is_no_step():
     assert shown["Step time, profiled"] == (1_000, None)
     assert shown["Kernels per step"] == (1, None)
     assert [row.label for row in measures(compare(sides[1], []))] == []
+    assert [row.runs for row in category_rows(sides)] == [((1, 600), None)]
+    assert category_rows(sides[1:]) == ()  # no time per step of a part of one
     assert step_bars_of(sides)[0] == ("eager",)  # what is missing would be drawn as idle
 
 

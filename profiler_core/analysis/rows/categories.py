@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.compare import Side
+from profiler_core.analysis.compare import Side, whole_steps
 from profiler_core.analysis.per_step import PerStep
 
 
@@ -14,12 +14,12 @@ class CategoryRow:
 
     key: str
     label: str
-    runs: tuple[tuple[float, float] | None, ...]  # None: the run has no trace
+    runs: tuple[tuple[float, float] | None, ...]  # None: the run has no whole trace
 
 
 def category_rows(sides: Sequence[Side]) -> tuple[CategoryRow, ...]:
     """The kinds that at least one run has, in the order of CATEGORIES."""
-    steps = [side.per_step for side in sides]
+    steps = [whole_steps(side) for side in sides]
     return tuple(
         CategoryRow(key, label, tuple(_of(step, key) for step in steps))
         for key, label in CATEGORIES.items()
