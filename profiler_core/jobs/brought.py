@@ -104,7 +104,8 @@ def with_what_came_before(own: Path, all_lines: Path) -> None:
     """Let the capture's progress begin as that of its job: by that the job finds it."""
     is_read = own.is_file() and own.stat().st_size <= _LONGEST_PROGRESS
     lines = own.read_bytes() if is_read else b""
-    before, first, _ = all_lines.read_bytes().partition(lines.partition(b"\n")[0] + b"\n")
+    told = all_lines.read_bytes() if all_lines.is_file() else b""  # a machine that fell silent
+    before, first, _ = told.partition(lines.partition(b"\n")[0] + b"\n")
     if lines and first and before:
         aside = own.with_name(f".{own.name}")
         with contextlib.suppress(OSError):  # a full disk costs the way to it, and not the runs

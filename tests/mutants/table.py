@@ -438,7 +438,7 @@ MUTANTS = (
     # ranks
     Mutant(
         "ranks/job.py", "two even ranks have no straggler",
-        "if share < 0.5 + 0.5 / len(rows):", "if share < 0.5:", ("ranks/test_job.py",),
+        "if late.share < 0.5 + 0.5 / of_group:", "if late.share < 0.5:", ("ranks/test_job.py",),
     ),
     Mutant(
         "ranks/job.py", "a missing rank leaves bandwidths unknown",

@@ -212,6 +212,6 @@ def test_an_admin_sees_the_plan_on_a_page_and_nothing_is_deleted(weekly):
     assert by_rule["Captures or uploads"].tolist() == ["1"]
     assert runs["Run"].tolist() == ["c7.default"]
     text = text_of(app)
-    assert "1 capture or upload stays all the same: a run is tagged" in text
+    assert "1 capture or upload is kept although a rule takes it: a run in it is tagged" in text
     assert "can be put back for 30 days" in text
     assert (weekly / "runs" / "c7" / "default" / "run.json").is_file()

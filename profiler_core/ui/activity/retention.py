@@ -45,14 +45,13 @@ def _show(plan: Plan) -> None:
         )
     else:
         st.html("<p class=fs-note>Nothing would be deleted now.</p>")
-    kept = "capture or upload is" if plan.n_marked == 1 else "captures and uploads are"
+    kept = "captures and uploads are kept although a rule takes them: a run in them is"
+    if plan.n_marked == 1:
+        kept = "capture or upload is kept although a rule takes it: a run in it is"
     sentences = [
         *plan.notes,
         *(
-            [
-                f"{plan.n_marked} {kept} kept although a rule takes them: a run in them is tagged, "
-                "a baseline, or part of a review."
-            ]
+            [f"{plan.n_marked} {kept} tagged, a baseline, or part of a review."]
             if plan.n_marked
             else []
         ),

@@ -26,7 +26,7 @@ from tests.analysis.ledger.judge.verdict import judge
 # Functions of the matching that return pairs or tie items: without them nothing is added.
 _MATCHING = ("pairs_by_size", "in_doubt", "_doubt_names", "kernels_by_size", "reach", "reach_lines",
              "reach_libraries", "parts_by_name", "_match_optimizers",
-             "_match_exchange", "realign")  # fmt: skip
+             "match_exchange", "realign")  # fmt: skip
 _WEIGHTS = {
     "POINTWISE": 0,
     "NAMED_IN_KERNEL": 0,
