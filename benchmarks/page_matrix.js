@@ -55,6 +55,7 @@
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
     if (!node.textContent.trim() || !element || !seen(element)) continue;
+    if (element.matches("details:not([open])")) continue; // a text of its own, which is not shown
     if (element.closest("script,style,canvas,[data-testid=stIconMaterial],svg defs")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);

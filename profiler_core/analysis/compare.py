@@ -62,6 +62,11 @@ class Side:
     compiled_nothing: bool = False  # of a run that was to be compiled
     throughput: Throughput | None = None  # None: not timed, or nobody said what a step handles
 
+    @property
+    def is_cut(self) -> bool:
+        """An unknown part of its trace is missing: it is compared with no other run."""
+        return self.summary is not None and self.summary.is_cut
+
 
 @dataclass(frozen=True)
 class CategoryPair:
@@ -239,7 +244,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         numerics=record.numerics,
         environment_differs=differs,
         workloads_differ=workloads_differ,
-        cut_traces=tuple(s.label for s in (baseline, candidate) if s.summary and s.summary.is_cut),
+        cut_traces=tuple(s.label for s in (baseline, candidate) if s.is_cut),
         graph_captures=tuple(
             s.label for s in (baseline, candidate) if s.summary and s.summary.is_graph_capture
         ),
@@ -263,9 +268,8 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
 
 def whole_steps(side: Side) -> PerStep | None:
     """Its numbers per step; None of a cut trace, or one of graph captures: these are of no run."""
-    summary = side.summary
-    is_whole = summary is not None and not summary.is_cut and not summary.is_graph_capture
-    return side.per_step if is_whole else None
+    is_capture = side.summary is not None and side.summary.is_graph_capture
+    return None if side.is_cut or is_capture else side.per_step
 
 
 def _whole_memory(side: Side) -> PeakMemory:
@@ -275,10 +279,7 @@ def _whole_memory(side: Side) -> PeakMemory:
 
 def has_whole_memory(*sides: Side) -> bool:
     """Are their peaks of whole traces, or measured by the allocator?"""
-    return not any(
-        side.summary is not None and side.summary.is_cut and side.memory.source == "trace"
-        for side in sides
-    )
+    return not any(side.is_cut and side.memory.source == "trace" for side in sides)
 
 
 def _host_load(side: Side) -> HostLoad | None:

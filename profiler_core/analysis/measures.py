@@ -107,7 +107,7 @@ def measures(comparison: ComparedNumbers) -> tuple[Measure, ...]:
     sides = (comparison.baseline, *comparison.sides)
     clock = common_clock(sides)
     on_gpu = any(s.summary is not None and s.summary.device_kind == "gpu" for s in sides)
-    whole = tuple(not (s.summary is not None and s.summary.is_cut) for s in sides)
+    whole = tuple(not side.is_cut for side in sides)
     times = _times(comparison, sides, clock)
     device = _device([_counted_alike(s, on_gpu=on_gpu) for s in sides], clock, on_gpu=on_gpu)
     rows = (

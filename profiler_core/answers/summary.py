@@ -125,6 +125,7 @@ class SummaryAnswer(SummaryNumbers, frozen=True):
             by_kind_ns="kernel_ns by `products`, `moe`, `attention`, `communication`, `sampling`, "
             "`rest`",
             gaps_ns="between the first and the last kernel of a step: none of its kernels runs",
+            before_ns="the device finishes a step that began before the trace",
             started_as="`replayed`: each step is one graph; `piecewise`: several; `eager`: none; "
             "`differs`: not all steps alike",
             n_graph_launches="1: the step is one graph; more: piecewise; 0: eager",

@@ -10,7 +10,7 @@ from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.rows.one_rank import one_rank_table
 from profiler_core.analysis.rows.overlap import overlap_sentences, overlap_table
-from profiler_core.analysis.rows.server import launching_sentences, server_table
+from profiler_core.analysis.rows.server import server_sentences, server_table
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.findings import advice_text, evidence_text, stake_text
 from profiler_core.cli.table import clipped, n_more, table
@@ -71,7 +71,7 @@ def server_text(runs: Sequence[Sequence[ServerPhase]]) -> list[str]:
     sentences = [
         text
         for run, label in zip(runs, labels, strict=True)
-        for text in launching_sentences(run, label)
+        for text in server_sentences(run, label)
     ]
     return [
         table([f"server: {shown.heads[0].lower()}", *map(str.lower, shown.heads[1:]), ""], rows),

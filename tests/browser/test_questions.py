@@ -165,7 +165,7 @@ def test_which_group_became_slower_and_why(page: Page, server: Server, prefix: s
 
 def test_who_waits_for_whom(page: Page, server: Server) -> None:
     open_overview(page, server, "sample/ddp")
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Ranks").click()
+    page.get_by_role("link", name="Who waits for whom").click()
     heading = page.get_by_role("heading", level=1).first
     expect(heading).to_contain_text("Rank 0 waits for rank 1", timeout=120_000)
 

@@ -64,3 +64,16 @@ def test_two_cut_traces_are_told_in_one_card(home, monkeypatch):
     text = text_of(opened("kernels", **keys)).replace("\\", "")
     assert "The traces of default and reduce-overhead are cut: " in text
     assert text.count("Kineto writes a file") == 1
+
+
+@pytest.mark.parametrize(
+    ("candidates", "kept"), [(["run/cnn/reduce-overhead"], "run/cnn/eager"), ([], None)]
+)
+def test_a_cut_trace_is_not_offered_as_a_baseline(home, monkeypatch, candidates, kept):
+    """No newer run could be held against it."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
+    baseline = "run/cnn/eager" if candidates else "run/cnn/reduce-overhead"
+    app = opened("overview", baseline=baseline, candidate=candidates)
+    names = [field.key for field in app.text_input if field.key.startswith("fs_bl_name_")]
+    assert names == ([f"fs_bl_name_{kept}"] if kept else [])

@@ -9,7 +9,12 @@ import numpy as np
 import polars as pl
 
 from profiler_core.analysis.graph_replays.join import ReplayedCalls, replayed_calls
-from profiler_core.analysis.graph_replays.phases import Bucket, step_of_launch, steps_by_bucket
+from profiler_core.analysis.graph_replays.phases import (
+    Bucket,
+    step_of_event,
+    step_of_launch,
+    steps_by_bucket,
+)
 from profiler_core.analysis.graph_replays.servers import server_steps
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import Trace
@@ -34,7 +39,7 @@ def bucket_steps(trace: Trace, bucket: Bucket) -> Trace:
     def inside(ts_ns: pl.Series) -> pl.Series:
         return pl.Series(np.isin(step_of_launch(steps, ts_ns), numbers), dtype=pl.Boolean)
 
-    kept = inside(work["launch_ts_ns"].fill_null(work["ts_ns"]))
+    kept = pl.Series(np.isin(step_of_event(steps, work), numbers), dtype=pl.Boolean)
     annotations = trace.annotations.filter(
         inside(trace.annotations["ts_ns"]) & ~pl.col("name").cast(pl.String).str.starts_with(_STEP)
     )

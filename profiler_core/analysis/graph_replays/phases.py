@@ -2,6 +2,9 @@
 
 A kernel is of the step in which the host launched it (or its graph). A step lasts from its begin to
 the begin of the next one, the last one to its own end or its last kernel, whichever is later.
+
+A trace may begin while the device still computes the step before, whose launches it does not have:
+what is left of that step is of no step here, and the device does not wait meanwhile.
 """
 
 from collections import Counter, defaultdict
@@ -16,6 +19,7 @@ import polars as pl
 from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.graph_replays.join import replayed_calls
 from profiler_core.analysis.graph_replays.servers import Phase, ServerStep, server_steps
+from profiler_core.analysis.idle import MOST_WAY_NS
 from profiler_core.analysis.intervals import union_ns
 from profiler_core.analysis.launches import is_graph_launch
 from profiler_core.analysis.per_name import per_name
@@ -65,6 +69,7 @@ class ServerPhase:
     by_kind_ns: Mapping[Kind, float]  # of kernel_ns; the same kernels as a server's parts
     # Between the first and the last kernel of a step: none of its kernels runs.
     gaps_ns: float
+    before_ns: float  # the device finishes a step that began before the trace
     started_as: StartedAs
     n_graph_launches: float  # 1: the step is one graph; more: piecewise; 0: eager
     n_launched: float  # kernels and copies that the host launches one by one
@@ -81,7 +86,7 @@ class ServerPhase:
     @property
     def host_ns(self) -> float:
         """Of a step: the device waits."""
-        return max(0.0, self.step_ns - self.busy_ns)
+        return max(0.0, self.step_ns - self.busy_ns - self.before_ns)
 
 
 def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
@@ -90,15 +95,19 @@ def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
     if not steps:
         return ()
     work = categorise(trace).select(
-        "ts_ns", "dur_ns", "launch_ts_ns", "category",
+        "ts_ns", "dur_ns", "launch_ts_ns", "launch_dur_ns", "category",
         is_replayed=per_name(categorise(trace)["launch_name"], is_graph_launch, pl.Boolean),
         kind=_kinds(categorise(trace)),
     )  # fmt: skip
-    number = step_of_launch(steps, work["launch_ts_ns"].fill_null(work["ts_ns"]))
+    number, free_ns = step_of_event(steps, work), _free_ns(work)
     work = work.with_columns(step=pl.Series(number, dtype=pl.Int64)).filter(pl.col("step") >= 0)
     of_step = {int(key[0]): rows for key, rows in work.group_by("step", maintain_order=True)}
     rows = [of_step.get(index, work.clear()) for index in range(len(steps))]
     lengths = [_length(steps, index, rows[index]) for index in range(len(steps))]
+    before = [
+        min(length, max(0, free_ns - step.ts_ns))
+        for step, length in zip(steps, lengths, strict=True)
+    ]
     pauses = [
         max(0, following.ts_ns - step.end_ns) if following.ts_ns == step.ts_ns + length else None
         for step, following, length in zip(steps, steps[1:], lengths, strict=False)
@@ -110,6 +119,7 @@ def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
             [steps[index] for index in indices],
             [rows[index] for index in indices],
             [lengths[index] for index in indices],
+            [before[index] for index in indices],
             [pause for index in indices for pause in pauses[index : index + 1]],
         )
         for (phase, batch), indices in steps_by_bucket(trace, steps).items()
@@ -129,6 +139,42 @@ def step_of_launch(steps: Sequence[ServerStep], ts_ns: pl.Series) -> npt.NDArray
     """The number of the step that lasts at each instant, until the next begins; -1: before all."""
     starts = np.array([step.ts_ns for step in steps], dtype=np.int64)
     return np.searchsorted(starts, ts_ns.to_numpy(), side="right") - 1
+
+
+def step_of_event(steps: Sequence[ServerStep], work: pl.DataFrame) -> npt.NDArray[np.int64]:
+    """The number of the step that launched each device event; -1: one that began before them all.
+
+    Args:
+        steps: of a trace.
+        work: its `device_work`.
+    """
+    number = step_of_launch(steps, work["launch_ts_ns"].fill_null(work["ts_ns"]))
+    number[: _n_left_over(work)] = -1
+    return number
+
+
+def _n_left_over(work: pl.DataFrame) -> int:
+    """Device events ahead of the first one with a launch: launched before the trace began."""
+    return int(work["launch_ts_ns"].is_not_null().arg_max() or 0)
+
+
+def _free_ns(work: pl.DataFrame) -> int:
+    """When the device has finished what was launched before the trace; 0: there was nothing.
+
+    That work need not be in the trace: no launch is on its way for longer than MOST_WAY_NS.
+    """
+    if work.height == 0:
+        return 0
+    n_left_over = _n_left_over(work)
+    begin_ns, launched_ns = (
+        work.slice(n_left_over, 1)
+        .select("ts_ns", pl.col("launch_ts_ns") + pl.col("launch_dur_ns"))
+        .row(0)
+    )
+    if launched_ns is not None and begin_ns - launched_ns > MOST_WAY_NS:
+        return int(begin_ns)
+    left_over = work.head(n_left_over)
+    return int(left_over.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item() or 0)
 
 
 def _kinds(work: pl.DataFrame) -> pl.Series:
@@ -170,6 +216,7 @@ def _phase(
     steps: Sequence[ServerStep],
     rows: Sequence[pl.DataFrame],
     lengths: Sequence[int],
+    before: Sequence[int],
     pauses: Sequence[int | None],
 ) -> ServerPhase:
     n = len(steps)
@@ -190,6 +237,7 @@ def _phase(
         by_category_ns=_sums(rows, "category"),
         by_kind_ns={cast(Kind, name): ns for name, ns in _sums(rows, "kind").items()},
         gaps_ns=sum(_gaps_ns(frame) for frame in rows) / n,
+        before_ns=sum(before) / n,
         started_as=_started_as(graphs),
         n_graph_launches=sum(frame["launch_ts_ns"].n_unique() for frame in graphs) / n,
         n_launched=sum(frame.height for frame in rows) / n - sum(f.height for f in graphs) / n,

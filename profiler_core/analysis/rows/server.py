@@ -52,13 +52,30 @@ def bucket_name(bucket: Bucket) -> str:
     return _PHASES[phase] + (f", {format_count(batch)}" if batch is not None else "")
 
 
-def launching_sentences(phases: Sequence[ServerPhase], label: str = "") -> tuple[str, ...]:
-    """What it costs that steps are not replayed as one graph: a sentence for each such batch.
+def server_sentences(phases: Sequence[ServerPhase], label: str = "") -> tuple[str, ...]:
+    """What the table does not say: a trace that begins within a step, and steps without a graph.
 
     Args:
         phases: of one run.
         label: what the run is called, where there are several.
     """
+    return (*_before(phases, label), *_launching(phases, label))
+
+
+def _before(phases: Sequence[ServerPhase], label: str) -> Iterator[str]:
+    """For how long the device finishes a step that began before the trace."""
+    for phase in phases:
+        if phase.before_ns:
+            yield (
+                f"{label}{': ' if label else ''}the trace begins within a step: for "
+                f"{format_duration(phase.before_ns * phase.n_steps)} of the first of "
+                f"{bucket_name(phase.bucket)} the device finishes the one before, and this counts "
+                "as neither busy nor waiting."
+            )
+
+
+def _launching(phases: Sequence[ServerPhase], label: str) -> tuple[str, ...]:
+    """What it costs that steps are not replayed as one graph: a sentence for each such batch."""
     sentences = []
     for phase in phases:
         if phase.started_as == "replayed" or not phase.kernel_ns:

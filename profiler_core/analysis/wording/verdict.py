@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
+from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.environment import of_workload
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT, cut_clause
@@ -71,7 +71,7 @@ def headline(comparison: ComparedNumbers, *, with_unfinished: bool = True) -> He
         if c is not lead and (with_unfinished or lead is None or c.status == "finished")
     ]
     if lead is None:
-        is_cut = any(map(_is_cut, (comparison.baseline, *comparison.sides)))
+        is_cut = any(side.is_cut for side in (comparison.baseline, *comparison.sides))
         if is_cut:  # the title says it once for all
             told = [verdict(c) for c in comparison.candidates]
             others = [statement(v).sentence for v in told if v.claim is not Claim.CUT_TRACE]
@@ -90,7 +90,7 @@ def candidate_headline(verdict: Verdict) -> Headline:
 def _alone(comparison: ComparedNumbers) -> Phrase:
     """What is said of runs of which none can be compared: the baseline's step time."""
     side = comparison.baseline
-    cut = [run.label for run in (side, *comparison.sides) if _is_cut(run)]
+    cut = [run.label for run in (side, *comparison.sides) if run.is_cut]
     if cut and not comparison.candidates:
         return (Strong(f"The trace of {side.label} is cut"), f": {WHAT_IS_LEFT}")
     if cut:
@@ -103,10 +103,6 @@ def _alone(comparison: ComparedNumbers) -> Phrase:
     per = "in the whole trace" if whole_trace else "per step"
     clock = ", profiled" if profiled else ""
     return (f"{side.label}: {format_duration(side.step_time_ns)} {per}{clock}.",)
-
-
-def _is_cut(side: Side) -> bool:
-    return side.summary is not None and side.summary.is_cut
 
 
 def _wrong(c: CandidateComparison) -> Statement:

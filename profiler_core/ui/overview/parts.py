@@ -54,6 +54,8 @@ def show_way_on(choice: Choice) -> None:
         page_link("modules", "Most expensive operators", {**choice.query, "view": OPERATORS})
         page_link("compilation", "What the compiler did", choice.query)
         page_link("memory", "Where the memory went", choice.query)
+        if any(run.job is not None for run in choice.comparison.runs):
+            page_link("ranks", "Who waits for whom", choice.query)
         sweep = sweep_of_entry(choice.baseline)
         if sweep is not None:
             page_link("sweep", "The whole sweep", query_of_sweep(sweep))

@@ -1,6 +1,6 @@
 """The overview's table of an inference server's steps, where a run has such steps."""
 
-from profiler_core.analysis.rows.server import MEANING, TITLE, launching_sentences, server_table
+from profiler_core.analysis.rows.server import MEANING, TITLE, server_sentences, server_table
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
@@ -19,5 +19,5 @@ def show_server_steps(choice: Choice) -> None:
     show_notes(
         sentence
         for run, name in zip(runs, names, strict=True)
-        for sentence in launching_sentences(run, name)
+        for sentence in server_sentences(run, name)
     )

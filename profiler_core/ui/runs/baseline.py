@@ -51,10 +51,18 @@ def offer_baseline(labels: Mapping[str, str]) -> None:
 
 
 def labels_of_choice(choice: Choice) -> dict[str, str]:
-    """What `offer_baseline` takes: of chosen runs, the candidate that pages show first."""
-    by_key = {entry.key: label for entry, label in zip(choice.entries, choice.labels, strict=True)}
+    """What `offer_baseline` takes: of chosen runs, the candidate that pages show first.
+
+    Without those whose trace is cut: no newer run can be held against one.
+    """
+    sides = choice.comparison.sides
+    by_key = {
+        entry.key: side.label
+        for entry, side in zip(choice.entries, sides, strict=True)
+        if not side.is_cut
+    }
     first = [entry.key for entry in choice.candidates[choice.comparison.shown_first :][:1]]
-    return {key: by_key[key] for key in dict.fromkeys([*first, *by_key])}
+    return {key: by_key[key] for key in dict.fromkeys([*first, *by_key]) if key in by_key}
 
 
 def show_baselines() -> None:

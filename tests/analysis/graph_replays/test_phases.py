@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
+from profiler_core.analysis.graph_replays.bucket_steps import bucket_steps
 from profiler_core.analysis.graph_replays.phases import server_phases
 from profiler_core.analysis.graph_replays.servers import server_of, server_steps
-from profiler_core.analysis.rows.server import launching_sentences, server_table
+from profiler_core.analysis.rows.server import server_sentences, server_table
 from profiler_core.model.trace import Trace
 from tests.analysis.graph_replays.test_join import layers
 from tests.builders import a_trace, kernel, launch, op
@@ -113,6 +115,27 @@ def test_a_pause_between_requests_is_no_part_of_a_step() -> None:
     assert phase.step_ns == 4 * _MS
 
 
+def test_what_is_left_of_a_step_before_the_trace_is_of_no_step_and_no_waiting() -> None:
+    """Its launches are not in the trace: its kernels were the first step's, which waited for it."""
+    name, apart = "step[DECODE bs=8]", 10 * _MS
+    trace = served([(name, apart, 6 * _MS, True)] * 3)
+    late = trace.device.with_columns(ts_ns=pl.col("ts_ns") + 3 * _MS)
+    (phase,) = server_phases(replace(trace, device=late))
+    assert (phase.step_ns, phase.busy_ns) == (apart, 6 * _MS)
+    assert phase.before_ns * 3 == 3 * _MS + 10
+    assert phase.host_ns == apart - 6 * _MS - phase.before_ns
+    (sentence,) = server_sentences([phase])
+    assert "for 3.00 ms of the first of decode, 8 the device finishes the one before" in sentence
+
+    recorded = [kernel(0, 2 * _MS, 99), kernel(2 * _MS, _MS, 98)]
+    left_over = a_trace(device=recorded).device
+    both = pl.concat([left_over.cast(dict(late.schema)), late])
+    (again,) = server_phases(replace(trace, device=both))
+    assert again == phase
+    kept = bucket_steps(replace(trace, device=both), phase.bucket)
+    assert kept.device.height == 3
+
+
 @pytest.mark.parametrize(("pause_ms", "step_ms"), [(7, 11), (9, 4)])
 def test_the_host_between_two_steps_counts_up_to_three_times_the_step(
     pause_ms: int, step_ms: int
@@ -173,12 +196,12 @@ def test_what_launching_costs_is_said_beside_a_replayed_batch_of_the_same_phase(
     small, large = server_phases(both)
     assert (small.started_as, small.gaps_ns) == ("eager", 300)
     assert (large.started_as, large.gaps_ns) == ("replayed", 20)
-    sentence, caveat = launching_sentences([small, large])
+    sentence, caveat = server_sentences([small, large])
     assert "is not known" in caveat
     assert "decode, 8 runs eager (0 graphs and 3 single calls per step)" in sentence
     assert "300 ns (30 % of the step), before and after them for 400 ns;" in sentence
     assert sentence.endswith("decode, 16, which is replayed as one graph, has 20 ns between them.")
-    alone, _ = launching_sentences(server_phases(a_trace(**eager)), "eager run")
+    alone, _ = server_sentences(server_phases(a_trace(**eager)), "eager run")
     assert alone.startswith("eager run: decode, 8")
     assert alone.endswith("how much of it a replay would save is not known.")
 
