@@ -27,6 +27,11 @@ from tests.quick_python import torch_variables
 for _threads in ("OMP_NUM_THREADS", "POLARS_MAX_THREADS"):
     os.environ.setdefault(_threads, "1")
 
+# Hundreds of processes import the same modules, and each would compile them anew, for half a second
+# of a core; `make test` unsets it too, for what stands before this file.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # An example that takes long on a busy machine is no failure.
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")

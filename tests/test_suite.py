@@ -1,6 +1,8 @@
 """What the order of the suite and the start of its workers rest on."""
 
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import polars
@@ -33,6 +35,12 @@ def test_no_worker_imports_torch_to_collect(request):
 def test_a_librarys_threads_do_not_wait_for_each_other_by_spinning():
     assert polars.thread_pool_size() == int(os.environ["POLARS_MAX_THREADS"])
     assert "OMP_NUM_THREADS" in os.environ
+
+
+def test_neither_a_worker_nor_its_children_compile_modules_that_another_has_compiled():
+    assert not sys.dont_write_bytecode
+    asked = [sys.executable, "-c", "import sys; print(sys.dont_write_bytecode)"]
+    assert subprocess.check_output(asked, text=True).strip() == "False"
 
 
 class _Node:
