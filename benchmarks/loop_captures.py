@@ -20,7 +20,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812, everybody writes it so
 
-_LLAMA = str(Path(__file__).resolve().parents[1] / "docs" / "examples" / "llama_generate.py")
+_EXAMPLES = Path(__file__).resolve().parents[1] / "docs" / "examples"
+_LLAMA = str(_EXAMPLES / "llama_generate.py")
+_ACCELERATE = str(_EXAMPLES / "accelerate_loop.py")
+_BY_BLOCKS = "eager,default,default+target=blocks"
 # name -> workload, variants, options
 CAPTURES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "loss": (f"{__file__}:vit", "eager+bf16-autocast,default+bf16-autocast+target=loss", ()),
@@ -39,6 +42,12 @@ CAPTURES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "generate": (f"{_LLAMA}:build", "eager,default,reduce-overhead", ()),
     "generate-graphs": (f"{_LLAMA}:build", "eager,reduce-overhead", ()),
     "generate-steps": (f"{_LLAMA}:build_steps", "eager,reduce-overhead", ()),
+    "accelerate": (f"{_ACCELERATE}:build", _BY_BLOCKS, ("size=large",)),
+    "accelerate-bf16": (f"{_ACCELERATE}:build", _BY_BLOCKS,
+                        ("size=large", "mixed_precision=bf16")),
+    "lightning": (f"{_EXAMPLES / 'lightning_loop.py'}:build", "eager,default", ("size=large",)),
+    "diffusion": (f"{_EXAMPLES / 'diffusion.py'}:build", "eager,default,reduce-overhead",
+                  ("size=large",)),
 }  # fmt: skip
 _QUICK = (
     "--rounds=5", "--round-steps=5", "--round-seconds=0.05", "--telemetry-seconds=0", "--steps=3",

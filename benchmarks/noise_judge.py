@@ -267,8 +267,7 @@ def _judge_processes(paths: Sequence[Path]) -> None:
     for group in groups:
         if "machine" not in group:
             is_planted = any(run["factor"] > 1 for run in group["runs"])
-            held = "each on a CPU of its own" if group["is_pinned"] else "free"
-            kind = group["workload"], "slowed down" if is_planted else held
+            kind = group["workload"], f"{group['held']}{', slowed down' if is_planted else ''}"
             kinds[kind].append([(run["factor"], _of_process(run)) for run in group["runs"]])
     for (workload, kind), of_kind in kinds.items():
         in_turns = [pair for group in of_kind for pair in itertools.permutations(group, 2)]
@@ -281,7 +280,7 @@ def _judge_processes(paths: Sequence[Path]) -> None:
             answers: collections.defaultdict[float, collections.Counter[str]]
             answers = collections.defaultdict(collections.Counter)
             for (factor, before), (other_factor, after) in of_name:
-                planted = (1.0,) if kind == "slowed down" else (1.0, 1.03, 1.05, 1.1, 1.2, 1.5)
+                planted = (1.0,) if "slowed down" in kind else (1.0, 1.03, 1.05, 1.1, 1.2, 1.5)
                 for more in planted:
                     ratio = noisy_ratio(
                         before, _longer(after, more), interleaved=name == "in turns", on_gpu=True

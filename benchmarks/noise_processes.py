@@ -6,10 +6,17 @@ All processes start together and hold every workload; then groups of four are ti
 round of one after a round of the other, as a capture does it, while the others sleep. Groups are
 drawn anew for each pass. Any two runs of one group were timed in turns, any two of different groups
 apart. In some passes a process is slowed down on purpose: after each step its host waits for so
-many percent of the step. In some each process of a group is held to a CPU of its own.
+many percent of the step. On which CPUs a group runs is one of
 
-A line per group: {workload, factors, is_pinned, runs: [{process, factor, cpus, step_ns, rounds}]};
-the first line tells of the machine. `benchmarks.noise_judge --processes OUT.jsonl.gz` judges by it.
+* free: where the kernel puts its processes.
+* own: each process is held to a CPU of its own.
+* shared: in each turn all of the group are held to one CPU, in each turn to another core's, and
+  every second turn runs backwards. Of a process the thread that launches is held, no other.
+* shared by all: the same, and the thread that runs the backward pass is held as well.
+
+A line per group: {workload, held, runs: [{process, factor, n_steps, wait_ns, rounds}]}, of a round
+also the CPUs that its thread was on; the first line tells of the machine.
+`benchmarks.noise_judge --processes OUT.jsonl.gz` judges by it.
 """
 
 import argparse
@@ -34,6 +41,8 @@ _PATIENCE_S = 120.0
 # What the members of a group are slowed down by, group after group.
 _PLANTED = ((1.0, 1.03, 1.1, 1.2), (1.0, 1.0, 1.05, 1.2), (1.0, 1.05, 1.1, 1.0))
 _SAME = ((1.0,) * _GROUP,)
+FREE, OWN, SHARED, SHARED_BY_ALL = "free", "own", "shared", "shared by all"
+_AS_IT_IS = {"wait_ns": 0, "cpus": [], "with_backward": False}
 _COMMANDS = (
     ("lscpu",),
     ("nvidia-smi", "topo", "-m"),
@@ -91,7 +100,7 @@ def _workloads(device: str) -> dict[str, Callable[[], object]]:
 
 
 def _serve(device: str) -> None:
-    """Answer one line per command: workload, steps, what to wait for after each, CPUs to run on."""
+    """Answer one line per command: workload, steps, what to wait for after each, where to run."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     import torch
@@ -110,11 +119,24 @@ def _serve(device: str) -> None:
     gc.freeze()  # torch's own objects: looking through them takes as long as a round
     for line in sys.stdin:
         asked = json.loads(line)
-        os.sched_setaffinity(0, asked["cpus"] or everywhere)
+        held = [0, *(_backward_threads() if asked["with_backward"] else ())]
+        for thread in held:
+            os.sched_setaffinity(thread, asked["cpus"] or everywhere)
         timed = _round(
             steps[asked["workload"]], asked["n_steps"], asked["wait_ns"], synchronize, cpu_now
         )
+        for thread in held:
+            os.sched_setaffinity(thread, everywhere)
         print(json.dumps(timed), file=answers, flush=True)
+
+
+def _backward_threads() -> list[int]:
+    """Autograd's own, which run the backward pass of a GPU while the main thread waits."""
+    return [
+        int(task.name)
+        for task in Path("/proc/self/task").iterdir()
+        if (task / "comm").read_text().startswith("pt_autograd")
+    ]
 
 
 def _round(
@@ -194,7 +216,7 @@ class Process:
     def time(self, **asked: Any) -> dict[str, Any]:
         """Let it run one round."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"wait_ns": 0, "cpus": [], **asked}) + "\n")
+        self._process.stdin.write(json.dumps({**_AS_IT_IS, **asked}) + "\n")
         self._process.stdin.flush()
         return self.answer()
 
@@ -204,30 +226,43 @@ class Process:
         self._process.wait()
 
 
-def _passes(workloads: list[str]) -> Iterator[tuple[str, tuple[tuple[float, ...], ...], bool]]:
-    """Workload, factors of the groups and whether they are pinned, the most important first."""
-    yield from (("launches", _SAME, False), ("training", _SAME, False))
-    yield from (("launches", _PLANTED, False), ("launches", _SAME, True))
+def _passes(workloads: list[str]) -> Iterator[tuple[str, tuple[tuple[float, ...], ...], str]]:
+    """Workload, factors of the groups and how they are held, the most important first."""
+    yield from (("launches", _SAME, FREE), ("launches", _SAME, SHARED))
+    yield from (("training", _SAME, FREE), ("training", _SAME, SHARED))
+    yield from (("launches", _PLANTED, SHARED), ("training", _PLANTED, SHARED))
+    yield from (("training", _SAME, SHARED_BY_ALL), ("launches", _PLANTED, FREE))
     if "replay" in workloads:
-        yield ("replay", _SAME, False)
-    yield ("training", _PLANTED, False)
+        yield ("replay", _SAME, SHARED)
+    yield ("products", _SAME, SHARED)
     while True:
-        yield from (("launches", _SAME, False), ("products", _SAME, False))
-        yield from (("training", _SAME, False), ("launches", _PLANTED, False))
+        yield from (("launches", _SAME, FREE), ("launches", _SAME, SHARED))
+        yield from (("training", _SAME, FREE), ("training", _SAME, SHARED))
+        yield ("launches", _SAME, OWN)
 
 
 def _time_group(
     group: list[Process],
     workload: str,
     factors: tuple[float, ...],
-    cpus: list[list[int]],
+    held: str,
+    cpus: list[int],
     round_s: float,
     usual_ns: dict[str, float],
 ) -> dict[str, Any]:
     runs: list[dict[str, Any]] = []
-    for process, factor, own in zip(group, factors, cpus, strict=True):
-        process.time(workload=workload, n_steps=10, cpus=own)
-        timed = process.time(workload=workload, n_steps=20, cpus=own)
+    with_backward = held == SHARED_BY_ALL
+
+    def cpu_of(number: int, turn: int) -> list[int]:
+        if held == OWN:
+            return [cpus[number]]
+        # Each core is met in turns of both directions, though their number is even.
+        return [] if held == FREE else [cpus[(turn + turn // len(cpus)) % len(cpus)]]
+
+    for number, (process, factor) in enumerate(zip(group, factors, strict=True)):
+        warm = {"cpus": cpu_of(number, 0), "with_backward": with_backward}
+        process.time(workload=workload, n_steps=10, **warm)
+        timed = process.time(workload=workload, n_steps=20, **warm)
         step_ns = timed["wall_ns"] / 20
         usual = usual_ns.setdefault(workload, step_ns)
         usual_ns[workload] = min(usual, step_ns)
@@ -235,17 +270,19 @@ def _time_group(
             {
                 "process": process.number,
                 "factor": factor,
-                "cpus": own,
                 "n_steps": max(10, round(round_s * 1e9 / step_ns)),
                 "wait_ns": round((factor - 1) * usual_ns[workload]),
                 "rounds": [],
             }
         )
-    for _ in range(_N_ROUNDS):
-        for process, run in zip(group, runs, strict=True):
-            asked = {key: run[key] for key in ("n_steps", "wait_ns", "cpus")}
+    members = list(enumerate(zip(group, runs, strict=True)))
+    for turn in range(_N_ROUNDS):
+        is_backwards = held in (SHARED, SHARED_BY_ALL) and turn % 2
+        for number, (process, run) in reversed(members) if is_backwards else members:
+            asked = {key: run[key] for key in ("n_steps", "wait_ns")}
+            asked |= {"cpus": cpu_of(number, turn), "with_backward": with_backward}
             run["rounds"].append(process.time(workload=workload, **asked))
-    return {"workload": workload, "is_pinned": bool(cpus[0]), "runs": runs}
+    return {"workload": workload, "held": held, "runs": runs}
 
 
 def _record(arguments: argparse.Namespace, processes: list[Process]) -> None:
@@ -265,22 +302,21 @@ def _record(arguments: argparse.Namespace, processes: list[Process]) -> None:
         all_cpus = sorted(os.sched_getaffinity(0))
         usual_ns: dict[str, float] = {}
         draw = random.Random(arguments.seed)
-        for number, (workload, factors, is_pinned) in enumerate(_passes(workloads)):
+        for number, (workload, factors, held) in enumerate(_passes(workloads)):
             order = draw.sample(processes, len(processes))
             groups = [order[i : i + _GROUP] for i in range(0, len(order) - _GROUP + 1, _GROUP)]
             for group, own_factors in zip(groups, itertools.cycle(factors), strict=False):
                 if time.monotonic() > until:
                     return
-                own = draw.sample(all_cpus, _GROUP) if is_pinned else []
-                cpus = [[cpu] for cpu in own] or [[] for _ in group]
+                cpus = draw.sample(all_cpus, len(all_cpus))
                 shuffled = tuple(draw.sample(own_factors, _GROUP))
                 timed = _time_group(
-                    group, workload, shuffled, cpus, arguments.round_seconds, usual_ns
+                    group, workload, shuffled, held, cpus, arguments.round_seconds, usual_ns
                 )
                 timed["stat"] = Path("/proc/stat").read_text().splitlines()[0]
                 print(json.dumps({"pass": number, **timed}), file=out, flush=True)
             left = until - time.monotonic()
-            print(f"pass {number}, {workload}, is over; {left:.0f} s left", flush=True)
+            print(f"pass {number}, {workload}, {held}, is over; {left:.0f} s left", flush=True)
 
 
 def _printed(command: tuple[str, ...]) -> str:

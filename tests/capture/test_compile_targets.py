@@ -1,5 +1,7 @@
 """What of a model is compiled, found in the model and seen by a backend that records its graphs."""
 
+import inspect
+import os
 from pathlib import Path
 
 import pytest
@@ -179,6 +181,26 @@ def test_compiled_autograd_compiles_the_backward_pass_of_a_loop(graphs):
 def test_a_callable_with_its_model_stays_python_and_its_model_is_compiled(graphs):
     step = ran("step_and_model", "")
     assert (step.target.where, step.notes, len(graphs)) == ("whole", [], 1)
+
+
+def file_of_entry(module):
+    """Of the function that torch.compile gets where the module is compiled in its place."""
+    entries = []
+    targets.compile_in_place(module, lambda call, _: entries.append(call) or call)
+    return inspect.getsourcefile(entries[0])
+
+
+def test_torchs_own_modules_are_compiled_in_a_frame_that_dynamo_does_not_skip():
+    # Accelerate's loop on an H200: torch 2.11 skips what lies in torch/nn, so that
+    # nn.Sequential(…).compile() compiles nothing. In torch 2.15 no module tells the two apart.
+    class Own(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x)
+
+    in_torch = f"torch{os.sep}nn{os.sep}modules"
+    for module in (torch.nn.Sequential(), torch.nn.TransformerEncoderLayer(8, 2)):
+        assert in_torch not in file_of_entry(module)
+    assert in_torch in file_of_entry(Own(2, 2))  # its forward is a frame of the user's
 
 
 def test_a_callable_alone_is_compiled_whole_and_says_so(graphs):

@@ -26,8 +26,8 @@ CASES = [
 ]
 
 
-def example(name):
-    request = workloads.Request(f"{EXAMPLES}/{name}", None, (), {}, False, seed=0)
+def example(name, **options):
+    request = workloads.Request(f"{EXAMPLES}/{name}", None, (), options, False, seed=0)
     return numerics.Bench(request, torch.device("cpu"))
 
 
@@ -55,3 +55,21 @@ def test_the_blocks_of_an_example_are_compiled_by_themselves(name, package, comp
         step(index)
     assert len(step.target.modules) >= 2
     assert torch._dynamo.utils.counters["frames"]["ok"] > 0
+
+
+@pytest.mark.parametrize("target", ["", "+target=blocks"])
+def test_a_model_whose_forward_accelerate_casts_is_compiled(target):
+    accelerate = pytest.importorskip("accelerate")
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    accelerate.state.AcceleratorState._reset_state(True)  # one precision per process
+    try:
+        bench = example("accelerate_loop.py:build", mixed_precision="bf16")
+        step = bench.step(variant(f"backend:eager{target}"))
+        for index in range(2):
+            step(index)
+    finally:
+        accelerate.state.AcceleratorState._reset_state(True)
+    counters = torch._dynamo.utils.counters
+    assert counters["frames"]["ok"] == (2 if target else 1)
+    assert not counters["graph_break"]

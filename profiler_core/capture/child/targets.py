@@ -86,11 +86,26 @@ def compile_where_it_stands(target: Target, model: Any, wrap: Wrap) -> None:
 
 
 def compile_in_place(module: Any, wrap: Wrap) -> None:
-    """Let its calls run compiled; `torch.nn.Module.compile` of every torch."""
+    """Let its calls run compiled, as `torch.nn.Module.compile` does, in every torch.
+
+    Of torch's own classes too, such as nn.Sequential: up to torch 2.11 `Module.compile` compiles
+    nothing of these, since Dynamo skips the files of torch.nn, and no frame of the user's is left.
+    `torch.compile(module)` puts a frame around such a call, and so does this.
+    """
     if hasattr(module, "_compiled_call_impl"):
-        module._compiled_call_impl = wrap(module._call_impl, None)
+        module._compiled_call_impl = wrap(_in_a_frame(module, module._call_impl), None)
     else:
-        module.forward = wrap(module.forward, None)
+        module.forward = wrap(_in_a_frame(module, module.forward), None)
+
+
+def _in_a_frame(module: Any, call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call of a module, in a frame that Dynamo does not skip where it has none."""
+    forward = getattr(module.forward, "__func__", module.forward)
+    if not str(getattr(forward, "__module__", "")).startswith("torch."):
+        return call
+    from torch._dynamo.external_utils import wrap_inline
+
+    return wrap_inline(call)  # type: ignore[no-any-return]
 
 
 def blocks_of(model: Any) -> Modules:
