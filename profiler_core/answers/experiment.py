@@ -121,7 +121,7 @@ def experiment_answer(experiment: Experiment, code: str) -> ExperimentAnswer:
         responsible=tuple(map(_effect, own)),
         harmful=None if harmful is None else _effect(harmful),
         trials=tuple(
-            _trial(experiment, trial, batch.phase, batch.capture_id, batch.reference)
+            _trial(experiment, trial, batch.phase, batch.capture_id, batch.held_against(trial))
             for batch in batches
             for trial in batch.trials
         ),

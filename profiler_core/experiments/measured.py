@@ -51,7 +51,7 @@ def trial_of(
     variant: str,
     run: FinishedRun,
     baseline: Held | None,
-    reference: Held | None,
+    against: Held | None,
     predicted: Sequence[Gain],
     *,
     on_gpu: bool,
@@ -63,7 +63,7 @@ def trial_of(
         variant: the same as `capture` takes it.
         run: what the capture left of it.
         baseline: of the capture; None: it was not timed.
-        reference: what it is held against; None: the baseline.
+        against: what it is held against; None: it was not timed.
         predicted: what findings say of it.
         on_gpu: it computed on a GPU.
     """
@@ -78,7 +78,6 @@ def trial_of(
             folder=run.directory.name,
             predicted=tuple(predicted),
         )
-    against = reference or baseline
     is_whole = baseline is None or len(rounds_of(timed.measurement)) >= len(
         rounds_of(baseline.measurement)
     )

@@ -21,6 +21,7 @@ from profiler_core.capture.devices import device_of
 from profiler_core.capture.interpreter import Interpreter, probe
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun, ask_first, run_capture
 from profiler_core.capture.progress import ProgressLine, ProgressLog
+from profiler_core.capture.round_plan import CPU_CAP_SECONDS
 from profiler_core.capture.selection import Selection
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS, CaptureSpec
 from profiler_core.capture.variant_spec import VariantSpec, parse_variant
@@ -42,6 +43,9 @@ from profiler_core.store.experiments import (
 Capture = Callable[..., FinishedCapture]
 _BEFORE_TIMING = ("starting", "compiling", "warm-up")
 _MOST_OF_THE_REST = 0.5  # of the time that a capture has, kept for what follows compilation
+# What follows compilation, before any capture told: of a capture, and of each of its variants. On
+# H200s a variant is timed in 3.4 to 7.5 s, and second processes take 8 to 13 s beside each other.
+_USUAL_REST_S = {"gpu": (12.0, 5.0), "cpu": (15.0, CPU_CAP_SECONDS)}
 _change = msgspec.structs.replace
 
 
@@ -85,7 +89,8 @@ class Runner:
     _machine: Machine | None = field(default=None, init=False)
     _interpreters: dict[str | None, Interpreter] = field(default_factory=dict, init=False)
     _device: str = field(default="cpu", init=False)
-    _rest_s: float = field(default=0.0, init=False)  # of a capture, once all is compiled
+    # What the last capture took once all was compiled, seconds, and how many variants it had.
+    _rest: tuple[float, int] | None = field(default=None, init=False)
 
     def run(self) -> Experiment:
         """Go on until nothing is left to try, the budget is spent, or it is cancelled.
@@ -185,16 +190,18 @@ class Runner:
         began = self.clock()
         deadline = began + self.experiment.budget_s - self.experiment.seconds
         is_first = not self.experiment.batches
-        new = tuple(parse_variant(variant_of(setting)) for setting in plan.settings)
-        self._forget(new)
-        reference = None if plan.reference is None else parse_variant(variant_of(plan.reference))
-        variants = (VariantSpec(), *((reference,) if reference is not None else ()), *new)
+        settings = plan.settings if plan.reference is None else (plan.reference, *plan.settings)
+        timed = [parse_variant(variant_of(setting)) for setting in settings]
+        self._forget(timed if is_first else timed[-len(plan.settings) :])
         title = f"{self.spec.title}, experiment {len(self.experiment.batches) + 1}"
-        spec = replace(self.spec, variants=variants, name=title)
+        spec = replace(self.spec, variants=(VariantSpec(), *timed), name=title)
+        labels = [variant.label for variant in spec.variants]
         # What nothing leads yet is measured whole: its trace says what is worth trying.
-        n_kept = len(variants) if reference is None else len(variants) - len(new)
-        kept = frozenset(v.label for v in spec.variants[:n_kept])
-        compiled_by = deadline - min(self._rest_s, _MOST_OF_THE_REST * (deadline - began))
+        kept = frozenset(labels if plan.reference is None else labels[:2])
+        compiled_by = {
+            label: deadline - min(self._rest_s(n), _MOST_OF_THE_REST * (deadline - began))
+            for n, label in enumerate(labels, 1)
+        }
         finished = self.capture(
             spec,
             self.out,
@@ -206,24 +213,35 @@ class Runner:
                 caches_of(self.out, self.experiment.experiment_id),
                 self._judge(kept),
                 self.experiment.experiment_id,
-                lambda label: not is_first and label not in kept and self.clock() > compiled_by,
+                lambda label: label not in kept and self.clock() > compiled_by[label],
             ),
         )
         self._own(finished)
         if finished.is_cancelled and self.is_cancelled():
             return False
         seconds = self.clock() - began
-        self._rest_s = seconds - sum(map(_compiling_s, finished.runs))
+        n_timed = sum(run.status != "cancelled" for run in finished.runs)
+        self._rest = (seconds - sum(map(_compiling_s, finished.runs)), max(1, n_timed))
+        if is_first and finished.runs[1].status == "finished":
+            self._see(finished, 0, choices)  # what its findings predict for those beside it
         batch = self._batch(plan, finished, seconds)
         led = same(leader_of(self.experiment).setting)
         experiment = _change(self.experiment, batches=(*self.experiment.batches, batch))
         self.experiment = experiment
         leader = leader_of(experiment)
-        if leader.batch is batch and (is_first or same(leader.setting) != led):
+        if leader.batch is batch and same(leader.setting) != led:
             number = [run.variant for run in finished.runs].index(leader.trial.variant)  # type: ignore[union-attr]
             self._see(finished, number - 1, choices)
         self._save(self.experiment)
         return True
+
+    def _rest_s(self, n_variants: int) -> float:
+        """What a capture of so many variants takes once all are compiled, as far as is known."""
+        if self._rest is not None:
+            seconds, n = self._rest
+            return seconds * max(1.0, n_variants / n)
+        whole_s, each_s = _USUAL_REST_S["gpu" if self._known_machine.on_gpu else "cpu"]
+        return whole_s + n_variants * each_s
 
     def _judge(
         self, kept: frozenset[str]
@@ -233,23 +251,26 @@ class Runner:
         def judge(recorded: Mapping[str, Mapping[str, Any]], n_turns: int) -> Collection[str]:
             read = {label: measurement_of(record) for label, record in recorded.items()}
             timed = {label: m for label, m in read.items() if m is not None}
-            return stopped(timed, n_turns, kept, on_gpu=on_gpu)
+            return stopped(timed, n_turns, kept, EAGER, on_gpu=on_gpu)
 
         return judge
 
     def _batch(self, plan: Plan, finished: FinishedCapture, seconds: float) -> Batch:
         runs = list(finished.runs)
         baseline = held(runs[0])
-        n_beside = 1 if plan.reference is None else 2
-        reference = held(runs[1]) if plan.reference is not None else None
         trials: list[Trial] = []
-        for setting, run in zip(plan.settings, runs[n_beside:], strict=True):
+        reference = reference_trial = None
+        if plan.reference is not None:
+            reference = held(runs[1])
+            if not self.experiment.batches:
+                trials.append(self._trial(plan.reference, runs[1], baseline, baseline))
+            elif runs[1].status == "finished":
+                reference_trial = self._trial(plan.reference, runs[1], baseline, baseline)
+        against = baseline if plan.reference is None else reference
+        for setting, run in zip(plan.settings, runs[-len(plan.settings) :], strict=True):
             if run.status == "cancelled":
                 continue  # the budget ended before it did: it was not measured
-            trials.append(self._trial(setting, run, baseline, reference))
-        reference_trial = None
-        if plan.reference is not None and runs[1].status == "finished":
-            reference_trial = self._trial(plan.reference, runs[1], baseline, None)
+            trials.append(self._trial(setting, run, baseline, against))
         return Batch(
             phase=plan.phase,
             capture_id=finished.capture_id,
@@ -262,12 +283,12 @@ class Runner:
         )
 
     def _trial(
-        self, setting: Setting, run: FinishedRun, baseline: Held | None, reference: Held | None
+        self, setting: Setting, run: FinishedRun, baseline: Held | None, against: Held | None
     ) -> Trial:
         chosen = set(setting)
         predicted = [gain for gain in self.experiment.gains if (gain.lever, gain.word) in chosen]
         return trial_of(
-            setting, run.variant, run, baseline, reference, predicted,
+            setting, run.variant, run, baseline, against, predicted,
             on_gpu=self._known_machine.on_gpu,
         )  # fmt: skip
 

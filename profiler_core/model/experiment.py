@@ -93,7 +93,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """One capture of an experiment: the baseline, the best setting so far, and further ones.
 
-    reference: what the trials were held against; None: the first capture, against the baseline.
+    reference: what the trials were held against; None: the baseline. In the first capture it is the
+    setting that the experiment starts from, a trial itself.
     """
 
     phase: Phase
@@ -104,6 +105,10 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     reference_trial: Trial | None = None  # the best so far, timed once more
     baseline_ns: float | None = None
     is_cut_off: bool = False  # the budget ended before it did
+
+    def held_against(self, trial: Trial) -> Setting | None:
+        """The setting that a trial of it was held against; None: the baseline."""
+        return None if trial.setting == self.reference else self.reference
 
 
 class Unfit(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,7 +47,7 @@ def worst(measured: Iterable[Effect]) -> Effect | None:
 
 
 def _effect(batch: Batch, trial: Trial) -> Effect | None:
-    reference, ratio = batch.reference, trial.against
+    reference, ratio = batch.held_against(trial), trial.against
     if reference is None or ratio is None or trial.realised_ns is None:
         return None
     levers = difference(reference, trial.setting)

@@ -12,23 +12,30 @@ RUNGS = (MIN_ROUNDS, 2 * MIN_ROUNDS)  # turns after which it is asked
 
 
 def stopped(
-    measured: Mapping[str, Measurement], n_turns: int, kept: frozenset[str], *, on_gpu: bool
+    measured: Mapping[str, Measurement],
+    n_turns: int,
+    kept: frozenset[str],
+    baseline: str,
+    *,
+    on_gpu: bool,
 ) -> frozenset[str]:
     """Labels of the settings that stop here.
 
     At a rung the slower half of the settings stops, as far as they are slower than the fastest one
-    beyond the noise; a setting that may be the fastest goes on.
+    beyond the noise; a setting that may be the fastest goes on. The baseline stops nothing: where
+    it is faster than all that is compiled, the fastest compiled setting still leads.
 
     Args:
         measured: of all that still take part, by their labels.
         n_turns: made so far.
         kept: labels that always go on: the baseline, and what the others are held against.
+        baseline: its label.
         on_gpu: they compute on a GPU.
     """
     if n_turns not in RUNGS:
         return frozenset()
     times = {label: step_time_ns(m) for label, m in measured.items()}
-    timed = {label: time for label, time in times.items() if time is not None}
+    timed = {label: t for label, t in times.items() if t is not None and label != baseline}
     if not timed:
         return frozenset()
     fastest = min(timed, key=lambda label: timed[label])

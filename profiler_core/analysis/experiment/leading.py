@@ -7,7 +7,6 @@ from profiler_core.analysis.experiment.choice import same
 from profiler_core.model.experiment import Batch, Experiment, Ratio, Setting, Trial
 
 _AS_FAST = 0.995  # of the speed of a setting with one lever more
-_UNKNOWN = Ratio(ratio=1.0, low=0.0, high=float("inf"))
 
 
 @dataclass(frozen=True)
@@ -15,12 +14,14 @@ class Leader:
     """The fastest setting so far. trial: the last time it was timed; None: nothing compiled ran.
 
     is_baseline: it is not faster than the baseline beyond the noise.
+    is_slower: the baseline is faster than it, and than all else that ran, beyond the noise.
     """
 
     setting: Setting
     trial: Trial | None
     batch: Batch | None
     is_baseline: bool = False
+    is_slower: bool = False
 
 
 def leader_after(start: Setting, batches: Iterable[Batch]) -> Leader:
@@ -32,24 +33,28 @@ def leader_after(start: Setting, batches: Iterable[Batch]) -> Leader:
 
     Args:
         start: leads until something is measured.
-        batches: in their order; the first holds the start itself.
+        batches: in their order; the first holds the start itself, and maybe others beside it.
     """
     leader = Leader(start, None, None)
     for batch in batches:
         fit = [trial for trial in batch.trials if trial.may_win]
         if leader.trial is None:
-            # Nothing leads yet: whatever runs at all does.
-            first = max(fit, key=_speedup, default=None)
-            if first is not None:
-                leader = Leader(first.setting, first, batch)
-            continue
+            # Nothing leads yet: the start does, or whatever runs at all.
+            first = max(
+                fit, key=lambda t: (same(t.setting) == same(start), _speedup(t)), default=None
+            )
+            if first is None:
+                continue
+            leader = Leader(first.setting, first, batch)
+            fit = [trial for trial in fit if batch.held_against(trial) == first.setting]
         if batch.reference_trial is not None and batch.reference_trial.may_win:
             leader = Leader(leader.setting, batch.reference_trial, batch)
-        faster = [trial for trial in fit if (trial.against or _UNKNOWN).is_faster]
+        told = [(trial, trial.against) for trial in fit if trial.against is not None]
+        faster = [(trial, ratio) for trial, ratio in told if ratio.is_faster]
         if not faster and batch.phase == "without one lever":
-            faster = [trial for trial in fit if _is_as_fast(trial.against or _UNKNOWN)]
-        best = max(faster, key=lambda trial: (trial.against or _UNKNOWN).ratio, default=None)
-        if best is not None:
+            faster = [(trial, ratio) for trial, ratio in told if _is_as_fast(ratio)]
+        if faster:
+            best, _ = max(faster, key=lambda entry: entry[1].ratio)
             leader = Leader(best.setting, best, batch)
     return leader
 
@@ -75,7 +80,9 @@ def leader_of(experiment: Experiment) -> Leader:
     ]
     if faster:
         return max(faster, key=lambda each: _speedup(each.trial))
-    return Leader(leader.setting, leader.trial, leader.batch, is_baseline=True)
+    ran = [leader.trial, *(trial for trial in experiment.trials if trial.may_win)]
+    is_slower = all(t is not None and t.speedup is not None and t.speedup.is_slower for t in ran)
+    return Leader(leader.setting, leader.trial, leader.batch, is_baseline=True, is_slower=is_slower)
 
 
 def _is_as_fast(ratio: Ratio) -> bool:

@@ -1,6 +1,7 @@
 """What an experiment does next: a pure function of what it has measured, so it can be taken up.
 
-1. The setting that it starts from, beside the baseline: its findings say what is worth trying.
+1. The setting that it starts from, beside the baseline: its findings say what is worth trying. A
+   quick budget may hold no second capture: what everybody tries goes along in the first one.
 2. One lever at a time on the setting that leads, in this order: what findings predict most for;
    what a setting that was given itself has, left out; the settings that everybody knows; the rest.
    Several are timed in turns in one capture, where `halving` ends what is slower.
@@ -34,6 +35,9 @@ from profiler_core.model.experiment import (
 )
 
 PER_CAPTURE = 3  # settings beside the baseline and the one that leads
+# Seconds up to which the first capture is not the start's alone: it takes 40 to 80 s on an H200.
+QUICK_BUDGET_S = 300.0
+_MOST_AFFORDABLE = 20  # settings: more are never asked for
 _MAY_HAVE_WON = 1.005  # times faster by the medians, though not beyond the noise
 # What a plain comparison would try. Each is tried as it is, whatever leads by then.
 KNOWN: tuple[tuple[str, ...], ...] = (
@@ -41,6 +45,9 @@ KNOWN: tuple[tuple[str, ...], ...] = (
     ("reduce-overhead",),
     ("max-autotune",),
 )
+# Of a quick budget: what changes no answer first, and nothing that compiles for minutes.
+_QUICK: tuple[tuple[str, ...], ...] = (("reduce-overhead",), ("bf16-autocast", "channels_last"))
+_SLOW_TO_COMPILE = ("max-autotune", "max-autotune-no-cudagraphs")
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Plan:
 
     phase: Phase
     settings: tuple[Setting, ...]
-    reference: Setting | None = None
+    reference: Setting | None = None  # None: the baseline alone
 
 
 @dataclass(frozen=True)
@@ -74,9 +81,13 @@ def next_plan(
     if any(batch.is_cut_off for batch in experiment.batches):
         return End("budget")
     if not experiment.batches:
+        beside = [s for s in _quick(experiment, choices) if is_possible(s)]
+        if beside and experiment.budget_s <= QUICK_BUDGET_S:
+            settings = _slow_last(beside[:PER_CAPTURE])
+            return Plan("start", settings, experiment.start)
         return Plan("start", (experiment.start,))
     leader = leader_after(experiment.start, experiment.batches)
-    n = _affordable(experiment)
+    n = _affordable(experiment, leader)
     if n < 1:
         return End("budget")
     if leader.trial is None:
@@ -93,8 +104,10 @@ def next_plan(
         # Half of a capture goes by whatever it holds: what comes next fills it up.
         later = [s for other, more in groups[number + 1 :] if other != "combination" for s in more]
         filled = candidates if phase == "combination" else [*candidates, *later]
-        possible = filter(is_possible, filled)
-        settings = _untried(experiment, possible)[: min(n, PER_CAPTURE)]
+        untried = _untried(experiment, filter(is_possible, filled))
+        if experiment.budget_s <= QUICK_BUDGET_S:
+            untried = _slow_last(untried)
+        settings = _slow_last(untried[: min(n, PER_CAPTURE)])
         return Plan(phase, settings, leader.setting)
     if open_effects:
         return Plan("without one lever", open_effects[: min(n, PER_CAPTURE)], leader.setting)
@@ -129,10 +142,37 @@ def _candidates(
         yield "combination", [combined(setting, maybe)]
 
 
-def _known(choices: Sequence[Choice]) -> list[Setting]:
+def _quick(experiment: Experiment, choices: Sequence[Choice]) -> tuple[Setting, ...]:
+    """What the first capture of a quick budget holds beside the start, the most telling first.
+
+    What the start was given, left out; what everybody tries; of levers that were asked for, each.
+    """
+    start = experiment.start
+    asked = [choice for choice in choices if experiment.levers]
+    asked.sort(key=lambda choice: (choice.word in _SLOW_TO_COMPILE, -choice.worth))
+    settings = (
+        *(without(start, lever) for lever, _ in start),
+        *_known(choices, _QUICK),
+        *(with_choice(start, choice) for choice in asked),
+    )
+    distinct = {same(setting): setting for setting in reversed(settings)}
+    distinct.pop(same(start), None)
+    return tuple(reversed(distinct.values()))
+
+
+def _slow_last(settings: Iterable[Setting]) -> tuple[Setting, ...]:
+    """In the order in which they are compiled: where the budget ends, it ends the slow ones."""
+    return tuple(sorted(settings, key=_is_slow))
+
+
+def _is_slow(setting: Setting) -> bool:
+    return not _words(setting).isdisjoint(_SLOW_TO_COMPILE)
+
+
+def _known(choices: Sequence[Choice], known: Sequence[tuple[str, ...]] = KNOWN) -> list[Setting]:
     by_word = {choice.word: choice for choice in choices}
     plain: list[Setting] = [()]
-    for words in KNOWN:
+    for words in known:
         fitting = [by_word[word] for word in words if word in by_word]
         if fitting:
             plain.append(combined((), fitting))
@@ -206,12 +246,24 @@ def _words(setting: Setting) -> set[str]:
     return {word for _, word in setting}
 
 
-def _affordable(experiment: Experiment) -> int:
+def _affordable(experiment: Experiment, leader: Leader) -> int:
     """How many settings the next capture may hold, beside those that it times again.
 
-    A setting is as expensive as the most expensive capture so far says. The baseline and the one
-    that leads count as one together: what they run is compiled already.
+    Each compiles as long as the slowest so far, and the one that leads, whose code is kept, half as
+    long. Of what else a capture takes, one half goes for the capture, the other for its variants.
     """
-    each_s = max(batch.seconds / (len(batch.trials) + 1) for batch in experiment.batches)
+    is_slow = _is_slow(leader.setting)
+    alike = [trial for trial in experiment.trials if is_slow or not _is_slow(trial.setting)]
+    compile_s = max((t.first_call_s or 0.0 for t in alike or experiment.trials), default=0.0)
     left_s = experiment.budget_s - experiment.seconds
-    return PER_CAPTURE if each_s <= 0 else int(left_s / each_s) - 1
+
+    def seconds(batch: Batch, n: int) -> float:
+        n_variants = len(batch.trials) + (2 if batch.reference_trial is not None else 1)
+        beside_s = batch.seconds - sum(trial.first_call_s or 0.0 for trial in batch.trials)
+        more = max(1.0, (n + 2) / n_variants)
+        return (n + 0.5) * compile_s + max(0.0, beside_s) * (1 + more) / 2
+
+    n = 0
+    while n < _MOST_AFFORDABLE and all(seconds(b, n + 1) <= left_s for b in experiment.batches):
+        n += 1
+    return n

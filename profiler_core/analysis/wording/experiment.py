@@ -25,10 +25,17 @@ def headline(experiment: Experiment) -> Phrase:
             "Nothing that was compiled ran.",
         )  # fmt: skip
     so_far = "" if experiment.state == "finished" else " so far"
+    speedup = trial.speedup
+    if leader.is_slower and speedup is not None:
+        longer = speedup.inverse
+        return (
+            Strong("eager"),
+            f" is the fastest{so_far}: {trial.variant}, the fastest that is compiled, takes "
+            f"{format_ratio(longer.ratio)} as long ({interval(longer)}).",
+        )
     if leader.is_baseline:
         tried = f"Nothing that was tried{so_far} is faster than "
         return (tried, Strong("eager"), " beyond the noise.")
-    speedup = trial.speedup
     if speedup is None:
         return (Strong(trial.variant), f" is the fastest{so_far}.")
     return (

@@ -3,6 +3,8 @@
 from profiler_core.analysis.experiment.halving import RUNGS, stopped
 from profiler_core.model.run import Measurement, Round
 
+EAGER = frozenset(("eager",))
+
 
 def measured(step_us, n=5):
     rounds = tuple(
@@ -16,17 +18,26 @@ def test_the_slower_half_stops_at_a_rung_and_what_may_be_the_fastest_goes_on():
     times_us = {"eager": 300, "best": 100, "a": 100.2, "b": 120, "c": 130, "d": 140}
     runs = {name: measured(us) for name, us in times_us.items()}
     kept = frozenset(("eager", "best"))
-    assert stopped(runs, RUNGS[0], kept, on_gpu=True) == {"c", "d"}
-    assert stopped(runs, RUNGS[0] + 1, kept, on_gpu=True) == frozenset()
+    assert stopped(runs, RUNGS[0], kept, "eager", on_gpu=True) == {"c", "d"}
+    assert stopped(runs, RUNGS[0] + 1, kept, "eager", on_gpu=True) == frozenset()
 
 
 def test_what_is_much_slower_stops_whatever_else_does():
     runs = {"eager": measured(300), "a": measured(100), "b": measured(400), "c": measured(500)}
-    assert stopped(runs, 5, frozenset(("eager",)), on_gpu=True) == {"b", "c"}
+    assert stopped(runs, 5, EAGER, "eager", on_gpu=True) == {"b", "c"}
 
 
 def test_nothing_stops_that_cannot_be_told():
     runs = {"eager": measured(300), "a": measured(100), "b": measured(100.3)}
-    assert stopped(runs, 5, frozenset(("eager",)), on_gpu=True) == frozenset()
+    assert stopped(runs, 5, EAGER, "eager", on_gpu=True) == frozenset()
     few = {"eager": measured(300, 2), "a": measured(100, 2), "b": measured(500, 2)}
-    assert stopped(few, 5, frozenset(("eager",)), on_gpu=True) == frozenset()
+    assert stopped(few, 5, EAGER, "eager", on_gpu=True) == frozenset()
+
+
+def test_the_fastest_that_is_compiled_goes_on_where_eager_is_faster():
+    """It was stopped as slower than eager, and the slower one that led went on leading."""
+    runs = {"eager": measured(50), "leads": measured(200), "a": measured(100), "b": measured(140)}
+    kept = frozenset(("eager", "leads"))
+    assert stopped(runs, RUNGS[0], kept, "eager", on_gpu=True) == {"b"}
+    del runs["leads"], runs["b"]
+    assert stopped(runs, RUNGS[0], EAGER, "eager", on_gpu=True) == frozenset()

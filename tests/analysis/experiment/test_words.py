@@ -26,7 +26,12 @@ def test_time_is_said_in_minutes_and_nothing_tried_has_a_budget_alone():
 def test_no_row_is_the_fastest_where_eager_wins():
     world = World({}, start_ns=3_000_000.0)
     experiment, _ = searched(world, choices_of("freezing=true"), asked())
-    assert "faster than eager" in plain(headline(experiment))
+    finished = msgspec.structs.replace(experiment, state="finished")
+    assert plain(headline(finished)) == (
+        "eager is the fastest: default, the fastest that is compiled, takes 1.50× as long "
+        "(1.49× to 1.52×)."
+    )
+    assert plain(headline(experiment)).startswith("eager is the fastest so far: default, ")
     leader = leader_of(experiment)
     texts = [outcome(trial, leader) for trial in experiment.trials]
     assert "the fastest compiled, slower than eager" in texts
@@ -34,6 +39,7 @@ def test_no_row_is_the_fastest_where_eager_wins():
 
     as_fast = World({}, start_ns=2_000_000.0)
     experiment, _ = searched(as_fast, (), asked())
+    assert not leader_of(experiment).is_slower
     assert outcome(experiment.trials[0], leader_of(experiment)) == "cannot be told from eager"
     for state, words in (("running", "tried so far is"), ("finished", "tried is faster than")):
         now = msgspec.structs.replace(experiment, state=state)

@@ -49,15 +49,24 @@ class World:
             numerics="wrong" if "wrong" in words else "right",
         )
 
-    def captured(self, plan, n):
+    def captured(self, plan, n, budget_s=float("inf")):
+        """Of the first capture, what is not compiled within the budget is left out."""
+        settings = plan.settings
+        if n == 0 and plan.reference is not None:
+            settings = settings[: max(0, int(budget_s / self.seconds) - 2)]
+        trials = [self.trial(setting, plan.reference) for setting in settings]
+        leading = None if plan.reference is None else self.trial(plan.reference, None)
+        if n == 0 and leading is not None:
+            trials, leading = [leading, *trials], None
         return Batch(
             phase=plan.phase,
             capture_id=f"capture-{n}",
-            seconds=self.seconds * (len(plan.settings) + 1),
-            trials=tuple(self.trial(setting, plan.reference) for setting in plan.settings),
+            seconds=self.seconds * (len(trials) + 1),
+            trials=tuple(trials),
             reference=plan.reference,
-            reference_trial=None if plan.reference is None else self.trial(plan.reference, None),
+            reference_trial=leading,
             baseline_ns=EAGER_NS,
+            is_cut_off=len(settings) < len(plan.settings),
         )
 
 
@@ -93,6 +102,6 @@ def searched(world, choices, experiment):
         made.append((experiment, plan))
         if isinstance(plan, End):
             return experiment, made
-        batch = world.captured(plan, len(experiment.batches))
+        batch = world.captured(plan, len(experiment.batches), budget_s=experiment.budget_s)
         experiment = msgspec.structs.replace(experiment, batches=(*experiment.batches, batch))
     raise AssertionError("it does not end")
