@@ -81,11 +81,7 @@ def next_plan(
     if any(batch.is_cut_off for batch in experiment.batches):
         return End("budget")
     if not experiment.batches:
-        beside = [s for s in _quick(experiment, choices) if is_possible(s)]
-        if beside and experiment.budget_s <= QUICK_BUDGET_S:
-            settings = _slow_last(beside[:PER_CAPTURE])
-            return Plan("start", settings, experiment.start)
-        return Plan("start", (experiment.start,))
+        return _first(experiment, choices, is_possible)
     leader = leader_after(experiment.start, experiment.batches)
     n = _affordable(experiment, leader)
     if n < 1:
@@ -112,6 +108,15 @@ def next_plan(
     if open_effects:
         return Plan("without one lever", open_effects[: min(n, PER_CAPTURE)], leader.setting)
     return End("nothing left")
+
+
+def _first(
+    experiment: Experiment, choices: Sequence[Choice], is_possible: Callable[[Setting], bool]
+) -> Plan:
+    beside = [setting for setting in _quick(experiment, choices) if is_possible(setting)]
+    if beside and experiment.budget_s <= QUICK_BUDGET_S:
+        return Plan("start", _slow_last(beside[:PER_CAPTURE]), experiment.start)
+    return Plan("start", (experiment.start,))
 
 
 def _candidates(
