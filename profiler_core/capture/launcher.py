@@ -40,6 +40,7 @@ from profiler_core.capture.versions import Version, named_version, versions_of
 from profiler_core.errors import Cancelled, CaptureFailed
 
 PROGRESS = "progress.jsonl"
+_CHANCE_BYTES = 4  # of an id: nobody records a run by it before it comes home
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ def _run_versions(
     capture_id = new_capture_id(spec)
     directory = out.expanduser().resolve() / capture_id
     directory.mkdir(parents=True)
-    write_asked_for(directory, spec)
+    asked_for = {"schema": 1, "capture_id": capture_id, **spec.to_dict()}
+    write_json(directory / names.CAPTURE_JSON, asked_for)
     extra = () if progress_file is None else (progress_file,)
     progress = ProgressLog((directory / PROGRESS, *extra), listener)
     if point is not None:  # the first line, by which a job finds its captures
@@ -323,17 +325,11 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
         run.writer.write()
 
 
-def write_asked_for(directory: Path, spec: CaptureSpec) -> None:
-    """Write what was asked for into a capture's folder, whose name is its id."""
-    asked_for = {"schema": 1, "capture_id": directory.name, **spec.to_dict()}
-    write_json(directory / names.CAPTURE_JSON, asked_for)
-
-
 def new_capture_id(spec: CaptureSpec) -> str:
-    """A fresh id: sorts by time, safe as a folder's name."""
+    """A fresh id: sorts by time, cannot be guessed, safe as a folder's name."""
     name = re.sub(r"[^a-z0-9]+", "-", spec.title.lower()).strip("-")[:40] or "capture"
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    return f"{stamp}-{name}-{secrets.token_hex(2)}"
+    return f"{stamp}-{name}-{secrets.token_hex(_CHANCE_BYTES)}"
 
 
 def _usable_interpreter(

@@ -74,7 +74,7 @@ def run_location(
     """
     title = "-".join(filter(None, (_slug(workload), _slug(variant))))
     if process_ranks.world_size == 1 and job is None:
-        capture_id = "{}-{}-{}".format(_stamp(time.time()), title, secrets.token_hex(2))
+        capture_id = "{}-{}-{}".format(_stamp(time.time()), title, secrets.token_hex(4))
         return RunLocation(capture_id, out / capture_id)
     if job is not None:
         head, shared = _slug(job), job

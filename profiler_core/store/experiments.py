@@ -29,7 +29,7 @@ def new_experiment_id(title: str) -> str:
     """A fresh id: sorts by time, safe in a URL and as a folder's name."""
     name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40] or "workload"
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    return f"{stamp}-try-{name}-{secrets.token_hex(2)}"
+    return f"{stamp}-try-{name}-{secrets.token_hex(4)}"
 
 
 def is_experiment_id(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Nobody gets hold of another's run by sending one that calls itself by its id."""
 
+import json
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -7,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.capture.launcher import new_capture_id
+from profiler_core.capture.spec import CaptureSpec
 from profiler_core.errors import FusionscopeError
+from profiler_core.jobs.received import take_in
 from profiler_core.model.history import RecordedRun
 from profiler_core.owner_file import write_owner
 from profiler_core.person import account
@@ -107,3 +111,54 @@ def test_nobody_is_recorded_by_the_id_of_a_capture_that_still_runs(
         dropped(home, MALLORY, forged)
     shutil.rmtree(running)
     assert history.record(redated_copy(home, "c1")).key == "run/c1/default"
+
+
+def test_a_capture_that_comes_home_after_a_forged_one_stays_and_is_named(
+    team: Server, home: Path, tmp_path: Path
+) -> None:
+    """Nobody can guess the id before; who knew it (the other machine did) keeps it out, aloud."""
+    dropped(home, MALLORY, redated_copy(tmp_path / "forged", "c1", slower=9.0))
+    made = home / "runs" / ".elsewhere-1" / "made"
+    mine = redated_copy(tmp_path / "there", "c1")
+    shutil.copytree(mine.parent, made / "c1")
+    assert take_in(made, home / "runs", account(ISSUER, ADA)) == 1
+    ((folder, problem),) = history.reconcile().problems
+    assert (folder, "This is not the run" in problem) == ("c1/default", True)
+    assert (home / "runs" / "c1" / "default" / "run.json").read_bytes() == (
+        mine / "run.json"
+    ).read_bytes()
+    history.delete_run(RUN, person=account(ISSUER, MALLORY))
+    (deletion,) = history.trash_contents()
+    history.empty(deletion.deletion_id, person=account(ISSUER, MALLORY))
+    assert history.reconcile().recorded == (RUN,)
+    assert history.run(RUN).person == account(ISSUER, ADA)
+
+
+def test_an_id_of_a_capture_cannot_be_guessed() -> None:
+    ids = {new_capture_id(CaptureSpec("resnet50")) for _ in range(2000)}
+    assert len(ids) == 2000
+    assert all(len(each.rpartition("-")[2]) >= 8 for each in ids)
+
+
+def test_a_record_that_says_another_id_than_was_recorded_from_there_is_named(
+    team: Server, home: Path, tmp_path: Path
+) -> None:
+    for capture in ("c1", "c2"):
+        history.record(redated_copy(home, capture), person=account(ISSUER, ADA))
+    file = home / "runs" / "c1" / "default" / "run.json"
+    recorded = file.read_text()
+    for says in ("c2.default", "c9.default", ""):  # another's, nobody's, none
+        file.write_text(json.dumps({**json.loads(recorded), "run_id": says}))
+        problems = dict(history.reconcile().problems)
+        assert "has the run “c1.default” there" in problems["c1/default"]
+        with pytest.raises(FusionscopeError, match=r"has the run “c1\.default” there"):
+            history.record(file.parent)
+        assert {run.run_id: run.key for run in history.runs()} == {
+            "c1.default": "run/c1/default", "c2.default": "run/c2/default",
+        }  # fmt: skip
+    file.write_text(recorded)
+    assert history.reconcile() == history.Reconciled((), ())
+    copied = redated_copy(home, "c3", run_id="c2.default", slower=2.0)  # beside it, by hand
+    assert [folder for folder, _ in history.reconcile().problems] == ["c3/default"]
+    shutil.copy(home / "runs" / "c2" / "default" / "run.json", copied / "run.json")
+    assert history.reconcile().problems == ()  # the very run a second time

@@ -5,6 +5,7 @@ import streamlit as st
 
 from profiler_core.model.review import ReviewFinding, ReviewSide
 from profiler_core.store import history
+from profiler_core.ui.review import remeasure
 from profiler_core.ui.review import task as task_module
 from profiler_core.ui.runs import baseline as baseline_module
 from tests.attack.conftest import RUNNER, VIEWER, Server
@@ -65,3 +66,37 @@ def test_who_has_no_role_assigns_no_finding(server: Server, home, session) -> No
     (task,) = history.review(review_id).tasks
     assert (task.owner, task.state) == ("mallory", "done")
     assert history.entries(action="assign")[0].person == task.changed_by != "mallory"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"workload": "another"},
+        {"created_at": "2026-11-01T00:00:00Z"},  # before the finding
+        {"status": "failed", "measurement": None},
+        {"measurement": None},
+        None,  # none of the history
+    ],
+)
+def test_a_finding_is_closed_with_no_run_that_was_not_offered(
+    server: Server, home, session, words
+) -> None:
+    """The browser says which one was chosen from the list."""
+    history.record(redated_copy(home, "c1", created_at="2026-11-03T00:00:00Z"))
+    later = history.record(redated_copy(home, "c2", created_at="2026-11-04T00:00:00Z", slower=0.5))
+    wrong = "c1.default"  # the finding's own
+    if words is not None:
+        wrong = history.record(
+            redated_copy(home, "c3", **{"created_at": "2026-11-05T00:00:00Z", **words})
+        ).run_id
+    sides = [ReviewSide("run/c1/default", "c1.default", side) for side in ("eager", "default")]
+    review_id = history.begin_review("T", sides, [FINDING], person="ada")
+    server.is_at("127.0.0.1", TEAM, RUNNER)
+    for forged in (wrong, "no-such-run", "c2.default\0", "../c2.default", "c%"):
+        remeasure._close(review_id, FINDING.reference, 0, forged)
+        assert session["fs_rv_problem"]
+        assert history.review(review_id).task_of(FINDING) is None
+    remeasure._close(review_id, FINDING.reference, 0, later.run_id)
+    task = history.review(review_id).task_of(FINDING)
+    assert task is not None and task.difference is not None
+    assert (task.state, task.difference.after_run_id) == ("done", "c2.default")

@@ -18,8 +18,8 @@ audit, in its own transaction: `entries(person="ada")`, and `note` for deeds els
 
     begin_review(title, sides, findings, person=…) -> review_id; review, review_heads
     change_review(review_id, version, …), add_note, delete_note, sign_off, delete_review
-    assign_finding(review_id, (position, key), version, owner=…, …), close_finding(…, difference)
-    later_runs(run_id), difference_between(before, after): what such a difference is made of
+    assign_finding(review_id, (position, key), version, owner=…, …), close_finding(…, later run)
+    later_runs(run_id), difference_for(finding, before, after): what it is closed with
     newest_regressions(), waiting_notices, claim_notice, note_notice: runs that became slower
 
 Every error is a FusionscopeError. The web process may ask (`runs`, `choices`), but `record` and
@@ -70,7 +70,12 @@ from profiler_core.store.history.regressions import (
     note_notice,
     waiting_notices,
 )
-from profiler_core.store.history.remeasured import difference_between, later_runs
+from profiler_core.store.history.remeasured import (
+    close_finding,
+    difference_between,
+    difference_for,
+    later_runs,
+)
 from profiler_core.store.history.retention import (
     Plan,
     Rules,
@@ -93,7 +98,6 @@ from profiler_core.store.history.review_tasks import (
     AssignedFinding,
     assign_finding,
     assigned_findings,
-    close_finding,
 )
 from profiler_core.store.history.reviews import (
     ReviewChanged,
@@ -167,6 +171,7 @@ __all__ = [
     "delete_review",
     "delete_run",
     "difference_between",
+    "difference_for",
     "directory_of",
     "drawn",
     "empty",

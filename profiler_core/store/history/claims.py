@@ -6,10 +6,13 @@ Somebody at the server's own command line may bring back what they like: that is
 single runs comes home.
 """
 
+from collections.abc import Collection
+
 from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
 from profiler_core.person import is_account
 from profiler_core.store.history import places
+from profiler_core.store.history.query import run_ids_at
 from profiler_core.store.key_parts import encode_part
 from profiler_core.store.records import read_record
 
@@ -65,6 +68,38 @@ def refuse_id_of_capture(run_id: str, key: str | None) -> None:
                     f"“{run_id[:200]}” is the id of a capture of this server.",
                     remedy="Give the run an id of its own: run_id in run.json.",
                 )
+
+
+def refuse_another_id(run_id: str, key: str) -> None:
+    """Before what lies at a place is recorded.
+
+    Args:
+        run_id: that its run.json says.
+        key: where it lies.
+
+    Raises:
+        BadInput: the history has another run there.
+    """
+    problem = another_id(run_id, run_ids_at(key))
+    if problem is not None:
+        raise BadInput(
+            problem, remedy="Put its run.json back; another run belongs into a folder of its own."
+        )
+
+
+def another_id(run_id: str, recorded_ids: Collection[str]) -> str | None:
+    """What is said of a folder whose run.json has another id than was recorded from it.
+
+    Args:
+        run_id: that its run.json says.
+        recorded_ids: of what the history has there.
+    """
+    if not recorded_ids or run_id in recorded_ids:
+        return None
+    return (
+        f"Its run.json says “{run_id[:200]}”, and the history has the run "
+        f"“{min(recorded_ids)[:200]}” there."
+    )
 
 
 def _is_anothers(owner: str, key: str | None, person: str | None) -> bool:

@@ -153,6 +153,23 @@ def recorded_keys(among: Sequence[str] | None = None) -> frozenset[str]:
         )
 
 
+def run_ids_at(key: str) -> frozenset[str]:
+    """The ids of the runs whose files the history has there: one, unless by an old fault."""
+    query = select(table.c.run_id).where(
+        table.c.key == key, NOT_DELETED, table.c.files_deleted_at.is_(None)
+    )
+    with reading() as connection:
+        return frozenset(connection.scalars(query))
+
+
+def recorded_places() -> Mapping[str, tuple[str, bool]]:
+    """run_id -> its key, and whether the files that the history has there were not deleted."""
+    query = select(table.c.run_id, table.c.key, table.c.files_deleted_at).where(NOT_DELETED)
+    with reading() as connection:
+        return {row.run_id: (row.key, row.files_deleted_at is None) for row in
+                connection.execute(query)}  # fmt: skip
+
+
 def known_artifacts() -> frozenset[str]:
     """Names of all artifacts that the history knows, those of deleted runs too."""
     query = select(table.c.artifact).where(table.c.artifact.is_not(None))

@@ -19,10 +19,12 @@ from profiler_core.store import catalogue
 from profiler_core.store.experiments import experiments
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
+from profiler_core.store.history.claims import another_id
 from profiler_core.store.history.database import where
+from profiler_core.store.history.integrity import notice
 from profiler_core.store.history.old_experiments import forget_old_caches
 from profiler_core.store.history.predictions import keep_predictions
-from profiler_core.store.history.query import known_artifacts, known_runs
+from profiler_core.store.history.query import known_artifacts, known_runs, recorded_places
 from profiler_core.store.history.recording import (
     METRICS_VERSION,
     record,
@@ -50,18 +52,34 @@ class Reconciled:
 
 def pending() -> tuple[Path, ...]:
     """Ended run directories of this machine that the history lacks; decodes run.json only."""
-    metrics_versions = known_runs()
-    directories = []
+    return _looked_through()[0]
+
+
+def _looked_through() -> tuple[tuple[Path, ...], tuple[tuple[str, str], ...]]:
+    """What the history lacks, and what contradicts it: (a folder, why)."""
+    metrics_versions, places_of_runs = known_runs(), recorded_places()
+    ids_there: dict[str, set[str]] = {}
+    for recorded_id, (place, has_files) in places_of_runs.items():
+        if has_files:
+            ids_there.setdefault(place, set()).add(recorded_id)
+    directories, contradictions = [], []
     for directory in places.run_directories():
         key = places.key_of(directory)
         if key is None:
             continue
         may_be_alive = places.origin_of(key) == "capture"
         run, problem = read_record(directory, may_be_alive=may_be_alive)
-        is_known = metrics_versions.get(run_id_of(run, key), 0) >= METRICS_VERSION
-        if problem is None and run.status != "running" and not is_known:
+        if problem is not None or run.status == "running":
+            continue
+        run_id = run_id_of(run, key)
+        contradiction = another_id(run_id, ids_there.get(key, ()))
+        if contradiction is None and places_of_runs.get(run_id, (key,))[0] != key:
+            contradiction = notice(run_id, key, directory)
+        if contradiction is not None:
+            contradictions.append((f"{directory.parent.name}/{directory.name}", contradiction))
+        elif metrics_versions.get(run_id, 0) < METRICS_VERSION:
             directories.append(directory)
-    return tuple(directories)
+    return tuple(directories), tuple(contradictions)
 
 
 def waiting() -> tuple[Path, ...]:
@@ -110,7 +128,9 @@ def reconcile(say: Say | None = None) -> Reconciled:
                 _log.exception("%s is not recorded", name)
                 problems.append((name, f"Reading it met a fault of Fusionscope ({error!r:.200})."))
 
-    work_off(pending(), record)
+    lacking, contradictions = _looked_through()
+    work_off(lacking, record)
+    problems += contradictions
     artifact_store = artifacts()
     if artifact_store is not None:
         stored_names = set(artifact_store.names())  # what was just recorded is known by now

@@ -25,6 +25,7 @@ from profiler_core.store.history import places
 from profiler_core.store.history.audit import note
 from profiler_core.store.history.claims import (
     may_put_back,
+    refuse_another_id,
     refuse_id_of_capture,
     refuse_to_replace,
 )
@@ -33,6 +34,12 @@ from profiler_core.store.history.files import directory_of
 from profiler_core.store.history.integrity import difference, keep_marks, kept_marks
 from profiler_core.store.history.lines import lines_of
 from profiler_core.store.history.marks import tag
+from profiler_core.store.history.meanwhile import (
+    FILES,
+    WrittenMeanwhile,
+    refuse_if_written,
+    unless_meanwhile,
+)
 from profiler_core.store.history.moments import now, utc
 from profiler_core.store.history.moments import person as this_person
 from profiler_core.store.history.packing import FileMark, file_marks, hash_of
@@ -43,12 +50,11 @@ from profiler_core.store.history.rows import row_of
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.trash import go_along, restore
 from profiler_core.store.history.trash_list import in_trash
-from profiler_core.store.history.upsert import insert_or_update
+from profiler_core.store.history.upsert import insert_or_ignore, insert_or_update
 from profiler_core.store.records import read_record
 
 METRICS_VERSION = 1  # counted up when a headline number changes its meaning: runs are read anew
 _LONGEST_ID = 300
-_FILES = ("key", "artifact", "files_deleted_at")  # what a second recording may change
 
 
 def record(
@@ -75,12 +81,23 @@ def record(
         BadInput: the run is still running, contradicts a run of the same id, or the history
             cannot be written.
     """
-    called = called or str(run_directory)
+    return unless_meanwhile(
+        lambda: _record(run_directory, person, tags, called or str(run_directory))
+    )
+
+
+def _record(
+    run_directory: Path, person: str | None, tags: tuple[str, ...], called: str
+) -> RecordedRun:
     run_record = _ended(run_directory, called)
     marks = file_marks(run_directory)
     own_key = places.key_of(run_directory)
     _put_back_if_deleted(run_id_of(run_record, own_key or ""), marks, own_key, person)
-    same = _same_run(run_directory, run_record, marks, called, person)
+    if own_key is not None:
+        refuse_another_id(run_id_of(run_record, own_key), own_key)
+    seen = run_if_recorded(run_record.run_id or own_key or "")
+    by_id = seen if run_record.run_id else None  # else it is known by its place alone
+    same = _same_run(run_directory, run_record, by_id, marks, called, person)
     if same is not None:
         if tags:
             tag(same.run_id, *tags, person=this_person() if person is None else person)
@@ -92,7 +109,7 @@ def record(
         marks = file_marks(directory, marks)
     artifact = _uploaded(directory, run_record, marks)
     try:
-        run_id = _write(directory, run_record, key, artifact, person, tags, marks, called)
+        run_id = _write(directory, run_record, seen, key, artifact, person, tags, marks, called)
     except NotARun as error:
         if places.has_run(directory):
             raise
@@ -106,6 +123,10 @@ def record(
 
 def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
     """Put a run into the history that lies only among the team's artifacts. As `record`."""
+    return unless_meanwhile(lambda: _record_artifact(name, person))
+
+
+def _record_artifact(name: str, person: str | None) -> RecordedRun:
     store = artifact_store.artifacts()
     if store is None:
         raise BadInput("No artifacts are kept.", remedy="Set FUSIONSCOPE_ARTIFACTS_URL.")
@@ -113,11 +134,13 @@ def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
     run_record = _ended(directory, name, is_copy=True)
     marks = file_marks(directory)
     _put_back_if_deleted(run_record.run_id, marks, None, person)
-    same = _same_run(directory, run_record, marks, name, person)
+    key = f"run/{name.removesuffix('.zip')}"
+    seen = run_if_recorded(run_record.run_id or key)
+    by_id = seen if run_record.run_id else None
+    same = _same_run(directory, run_record, by_id, marks, name, person)
     if same is not None:
         return same
-    key = f"run/{name.removesuffix('.zip')}"
-    return recorded_run(_write(directory, run_record, key, name, person, (), marks, name))
+    return recorded_run(_write(directory, run_record, seen, key, name, person, (), marks, name))
 
 
 def _put_back_if_deleted(
@@ -157,6 +180,7 @@ def _ended(run_directory: Path, called: str, *, is_copy: bool = False) -> RunRec
 def _same_run(
     run_directory: Path,
     run_record: RunRecord,
+    recorded: RecordedRun | None,
     marks: Sequence[FileMark],
     called: str,
     person: str | None,
@@ -168,7 +192,6 @@ def _same_run(
             else's; or a capture of this server has it.
     """
     key = places.key_of(run_directory)
-    recorded = run_if_recorded(run_record.run_id)  # "": it is known by its place alone
     if recorded is None:
         refuse_id_of_capture(run_record.run_id, key)
         return None
@@ -206,6 +229,7 @@ def _contradiction(called: str, recorded: RecordedRun, difference: str) -> BadIn
 def _write(
     directory: Path,
     run_record: RunRecord,
+    seen: RecordedRun | None,
     key: str,
     artifact: str | None,
     person: str | None,
@@ -213,7 +237,11 @@ def _write(
     marks: Sequence[FileMark],
     called: str,
 ) -> str:
-    """Write the row; returns the run's id."""
+    """Write the row over the one that was `seen` when the files were judged; returns the run's id.
+
+    Raises:
+        WrittenMeanwhile: it is another row by now; nothing is written.
+    """
     run_id = run_id_of(run_record, key)
     # An id that is another place's key would stand for the run that lies there, if it has no id.
     is_taken = run_id != key and places.directory_of_key(run_id) is not None
@@ -221,15 +249,19 @@ def _write(
         raise NotARun(f"{called} has no usable run_id.", remedy="Capture it again.")
     described = msgspec.structs.replace(run_record, run_id=run_id)
     recorded = _described(described, key, artifact, now(), person)
-    changed: tuple[str, ...] = _FILES
+    changed: tuple[str, ...] = FILES
     if not _is_up_to_date(run_id):
         recorded = replace(recorded, metrics=metrics_of(directory, run_record))
-        changed = (*_FILES, *METRICS, "metrics_version")
+        changed = (*FILES, *METRICS, "metrics_version")
     with writing() as connection:
         values = {
             **row_of(recorded), **lines_of(recorded), "metrics_version": METRICS_VERSION,
         }  # fmt: skip
-        insert_or_update(connection, table, values, changed)
+        refuse_if_written(connection, run_id, seen)
+        if seen is not None:
+            insert_or_update(connection, table, values, changed)
+        elif not insert_or_ignore(connection, table, values):
+            raise WrittenMeanwhile
         note(connection, recorded.person, "record", run_id, key=key)
         notice_regression(connection, recorded)
         if described.status == "finished":  # of a lost one the process may yet come back

@@ -1,16 +1,22 @@
-"""Later runs of a run's workload, and what a step gained between two of them."""
+"""Later runs of a run's workload, what a step gained, and the finding that this closes."""
+
+from dataclasses import replace
 
 import msgspec
-from sqlalchemy import case, select
+from sqlalchemy import ColumnElement, case, select
 
 from profiler_core.analysis.difference import difference_of
+from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
-from profiler_core.model.review import Difference
+from profiler_core.model.review import Difference, ReviewFinding
 from profiler_core.model.run import RunRecord
 from profiler_core.store.history import places
 from profiler_core.store.history.database import reading
 from profiler_core.store.history.lines import fill_lines, lines_of
 from profiler_core.store.history.query import NOT_DELETED, run
+from profiler_core.store.history.review_query import review
+from profiler_core.store.history.review_tasks import close_with
+from profiler_core.store.history.reviews import no_review
 from profiler_core.store.history.rows import run_of
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.records import read_record
@@ -29,14 +35,7 @@ def later_runs(run_id: str, limit: int = 50) -> tuple[RecordedRun, ...]:
     line = lines_of(recorded)
     query = (
         select(table)
-        .where(
-            table.c.question == line["question"],
-            table.c.question != "",
-            table.c.status == "finished",
-            table.c.created_at >= recorded.created_at,
-            table.c.capture_id != recorded.capture_id,
-            NOT_DELETED,
-        )
+        .where(*_is_later(recorded))
         .order_by(
             case((table.c.line == line["line"], 0), else_=1),
             table.c.created_at.desc(),
@@ -46,6 +45,70 @@ def later_runs(run_id: str, limit: int = 50) -> tuple[RecordedRun, ...]:
     )
     with reading() as connection:
         return tuple(run_of(row) for row in connection.execute(query))
+
+
+def _is_later(recorded: RecordedRun) -> tuple[ColumnElement[bool], ...]:
+    """Finished runs of the same question as this one, of later captures."""
+    return (
+        table.c.question == lines_of(recorded)["question"],
+        table.c.question != "",
+        table.c.status == "finished",
+        table.c.created_at >= recorded.created_at,
+        table.c.capture_id != recorded.capture_id,
+        NOT_DELETED,
+    )
+
+
+def close_finding(
+    review_id: str, finding: tuple[int, str], version: int, after_id: str, *, person: str
+) -> None:
+    """Close a finding as done, with what a later run of its workload measured.
+
+    Args:
+        review_id: which review.
+        finding: position of its candidate, and its key.
+        version: of the task that the change was made on; 0: there was none.
+        after_id: of the later run.
+        person: who does it.
+
+    Raises:
+        ReviewChanged: somebody was faster; nothing is changed then.
+        BadInput: there is no such finding, the run is none of its later ones, or was not timed.
+    """
+    reviewed = review(review_id)
+    about = next((each for each in reviewed.findings if each.reference == finding), None)
+    if about is None:
+        raise no_review(f"{review_id}, {finding[1]}")
+    before_id = reviewed.sides[about.position].run_id
+    fill_lines()
+    if before_id is None or not _has_later(before_id, after_id):
+        raise BadInput(
+            f"“{after_id[:200]}” is no later run of this finding's workload.",
+            remedy="Choose one from the list: same shapes, batch and kind of GPU.",
+        )
+    difference = difference_for(about, before_id, after_id)
+    if difference is None:
+        raise BadInput("One of the two runs was not timed.", remedy="Choose another run.")
+    close_with(review_id, finding, version, difference, person=person)
+
+
+def _has_later(before_id: str, after_id: str) -> bool:
+    recorded = run(before_id)
+    query = select(table.c.run_id).where(*_is_later(recorded), table.c.run_id == after_id)
+    with reading() as connection:
+        return after_id.isprintable() and connection.execute(query).first() is not None
+
+
+def difference_for(finding: ReviewFinding, before_id: str, after_id: str) -> Difference | None:
+    """What a step gained, and what the finding had predicted; None where one was not timed.
+
+    Raises:
+        BadInput: there is no such run.
+    """
+    difference = difference_between(before_id, after_id)
+    if difference is None:
+        return None
+    return replace(difference, predicted_ns=finding.at_stake_ns, is_bound=bool(finding.is_bound))
 
 
 def difference_between(before_id: str, after_id: str) -> Difference | None:

@@ -75,10 +75,10 @@ def assign_finding(
         audit_note(connection, signature(person), "assign", review_id, finding=finding[1], **values)
 
 
-def close_finding(
+def close_with(
     review_id: str, finding: tuple[int, str], version: int, difference: Difference, *, person: str
 ) -> None:
-    """Close a finding as done, with what a later run of its workload measured.
+    """Close a finding as done; `remeasured.close_finding` says which differences there are.
 
     Args:
         review_id: which review.

@@ -10,7 +10,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 def insert_or_ignore(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Insert a row; False where one of its primary key was there, which stays as it is."""
     statement = _insert(connection)(table).values(**values).on_conflict_do_nothing()
-    return bool(connection.execute(statement).rowcount)
+    # Without the option PostgreSQL's driver answers -1 for an INSERT.
+    counted = statement.execution_options(preserve_rowcount=True)
+    return connection.execute(counted).rowcount > 0
 
 
 def insert_or_update(

@@ -1,13 +1,12 @@
 """A finding is held against a later run of its workload, and closed with the difference."""
 
-from dataclasses import replace
 from html import escape
 
 import streamlit as st
 
 from profiler_core.analysis.wording.difference import difference_sentence, prediction_sentence
 from profiler_core.dates import short
-from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.errors import FusionscopeError
 from profiler_core.model.history import RecordedRun
 from profiler_core.model.review import Difference, FindingTask, Review, ReviewFinding
 from profiler_core.session.cache import SHARED
@@ -47,17 +46,15 @@ def offer_remeasuring(review: Review, finding: ReviewFinding, task: FindingTask 
         page_link("overview", "Compare the two", query_of(keys))
         st.button(
             "Close with this difference", type="primary", key=f"fs_rv_close_{key}", on_click=_close,
-            args=(review, finding, task.version if task else 0, run_id),
+            args=(review.review_id, finding.reference, task.version if task else 0, run_id),
         )  # fmt: skip
 
 
 def difference_with(finding: ReviewFinding, before_id: str, after_id: str) -> Difference | None:
     """What a step gained, and what the finding had predicted."""
-    asked = ("difference", *history.version(), before_id, after_id)
-    difference = SHARED.get(asked, lambda: history.difference_between(before_id, after_id))
-    if difference is None:
-        return None
-    return replace(difference, predicted_ns=finding.at_stake_ns, is_bound=bool(finding.is_bound))
+    predicted = (finding.at_stake_ns, finding.is_bound)
+    asked = ("difference", *history.version(), predicted, before_id, after_id)
+    return SHARED.get(asked, lambda: history.difference_for(finding, before_id, after_id))
 
 
 def _later_runs(run_id: str | None) -> tuple[RecordedRun, ...]:
@@ -86,14 +83,6 @@ def _label(run: RecordedRun) -> str:
     return ", ".join(filter(None, facts))
 
 
-def _close(review: Review, finding: ReviewFinding, version: int, run_id: str) -> None:
-    before_id = review.sides[finding.position].run_id
+def _close(review_id: str, reference: tuple[int, str], version: int, run_id: str) -> None:
     with told("Closed with the difference."):
-        who = writer()
-        difference = difference_with(finding, before_id, run_id) if before_id else None
-        if difference is None:
-            raise BadInput(
-                "One of the two runs was not timed, or is not here any more.",
-                remedy="Choose another run.",
-            )
-        history.close_finding(review.review_id, finding.reference, version, difference, person=who)
+        history.close_finding(review_id, reference, version, run_id, person=writer())

@@ -59,11 +59,11 @@ from profiler_core.store.history import artifacts, migrate, recording
     [
         "recording.recorded_run = stop_here",  # control: after the commit
         """
-put = recording.insert_or_update
+put = recording.insert_or_ignore
 def half(*arguments):
     put(*arguments)
     stop_here()
-recording.insert_or_update = half""",  # the row is written, the transaction open
+recording.insert_or_ignore = half""",  # the row is written, the transaction open
         """
 import sqlalchemy
 upgrade = migrate._upgrade

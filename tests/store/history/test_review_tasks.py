@@ -5,6 +5,7 @@ import pytest
 from profiler_core.errors import BadInput
 from profiler_core.model.review import Difference
 from profiler_core.store import history
+from profiler_core.store.history.review_tasks import close_with
 from tests.store.history.test_reviews import FINDING, begun
 
 ABOUT = (1, "graph_breaks")
@@ -26,7 +27,7 @@ def test_a_finding_is_assigned_and_closed_with_the_difference(home):
     assign(review_id)
     assigned = task(review_id)
     assert (assigned.owner, assigned.state, assigned.due) == ("Bob", "doing", "2026-12-01")
-    history.close_finding(review_id, ABOUT, 1, CLOSED, person="Bob")
+    close_with(review_id, ABOUT, 1, CLOSED, person="Bob")
     closed = task(review_id)
     assert (closed.state, closed.owner, closed.changed_by) == ("done", "Bob", "Bob")
     assert closed.difference == CLOSED
@@ -44,7 +45,7 @@ def test_who_assigns_second_is_told_and_changes_nothing(home):
     with pytest.raises(history.ReviewChanged, match="Ada changed this finding meanwhile"):
         assign(review_id, owner="Cyn", person="Cyn")
     with pytest.raises(history.ReviewChanged):
-        history.close_finding(review_id, ABOUT, 0, CLOSED, person="Cyn")
+        close_with(review_id, ABOUT, 0, CLOSED, person="Cyn")
     assert (task(review_id).owner, task(review_id).state) == ("Bob", "doing")
 
 
@@ -80,7 +81,7 @@ def test_what_is_due_first_leads_the_list_of_all_reviews(home):
     assert listed[0] == ("Later", "Bob", "doing")
     assert {row.review_id for row in history.assigned_findings()} == {first, second, third}
     assert [row.review_id for row in history.assigned_findings(owner="Bob")] == [second]
-    history.close_finding(second, ABOUT, 1, CLOSED, person="Ada")
+    close_with(second, ABOUT, 1, CLOSED, person="Ada")
     assert {row.review_id for row in history.assigned_findings()} == {first, third}
     (done,) = history.assigned_findings(["done"])
     assert (done.review, done.title, done.difference) == ("Later", FINDING.title, CLOSED)
