@@ -256,8 +256,8 @@ def _time_group(
     def cpu_of(number: int, turn: int) -> list[int]:
         if held == OWN:
             return [cpus[number]]
-        # Each core is met in turns of both directions, though their number is even.
-        return [] if held == FREE else [cpus[(turn + turn // len(cpus)) % len(cpus)]]
+        moved_on = 0 if len(cpus) % 2 else turn // len(cpus)  # both directions for each core
+        return [] if held == FREE else [cpus[(turn + moved_on) % len(cpus)]]
 
     for number, (process, factor) in enumerate(zip(group, factors, strict=True)):
         warm = {"cpus": cpu_of(number, 0), "with_backward": with_backward}

@@ -200,12 +200,12 @@ def capture_in_turn(
         with _alone(folder / ".warm-up") if command == "warm_up" else contextlib.nullcontext():
             return ask(group, command, *arguments, **fields)
 
-    def in_turn(*arguments: Any) -> int:
+    def in_turn(*arguments: Any, **options: Any) -> int:
         if job.is_measured:
             print(_READY, flush=True)
             if sys.stdin.readline() != _GO:
                 raise Cancelled("There was no time left to measure.", remedy="Pass --seconds.")
-        return interleave(*arguments)
+        return interleave(*arguments, **options)
 
     RankGroup.ask = ask_alone  # type: ignore[method-assign]
     launcher.interleave = in_turn  # timing begins here, and everything is compiled

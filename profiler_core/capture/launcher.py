@@ -19,6 +19,7 @@ from typing import Any
 from profiler_core import home
 from profiler_core import run_directory as names
 from profiler_core.capture.context import Context
+from profiler_core.capture.cores import SharedCores, shared_cores
 from profiler_core.capture.counters.tool import counters_tool
 from profiler_core.capture.device_lock import device_lock, lock_path
 from profiler_core.capture.devices import check_device, device_of, devices_of
@@ -317,12 +318,27 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
     if runs:
         sampled = [run.sampled() for run in runs]
         watches = [HostLoadWatch(os.getpid(), target.pid) for target in sampled]
+        cores = _cores_of(runs, context)
+        for run in runs:
+            run.cores = cores
+        is_to_and_fro = bool(cores.cpus)
         with context.telemetry.sampling(sampled, WHILE_TIMED_PERIOD_S):
-            interleave(runs, plan, time.monotonic, turn_done, stop_early)
+            interleave(runs, plan, time.monotonic, turn_done, stop_early, to_and_fro=is_to_and_fro)
         for run, watch in zip(runs, watches, strict=True):
             run.writer.measurement["host_load"] = watch.seen()
     for run in runs:
         run.writer.write()
+
+
+def _cores_of(runs: Sequence[VariantRun], context: Context) -> SharedCores:
+    """Of a GPU's turns; a step on the CPU has threads of its own, which need all cores."""
+    if not context.is_gpu:
+        return SharedCores()
+    return shared_cores(
+        [run.variant.settings for run in runs],
+        n_ranks=context.spec.n_ranks,
+        can_be_held=all(run.can_be_held for run in runs),
+    )
 
 
 def new_capture_id(spec: CaptureSpec) -> str:

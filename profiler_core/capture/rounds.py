@@ -29,6 +29,8 @@ def interleave(
     clock: Callable[[], float],
     turn_done: Callable[[int], None] | None = None,
     leave_out: Callable[[Sequence[Runner], int], Collection[Runner]] | None = None,
+    *,
+    to_and_fro: bool = False,
 ) -> int:
     """Run whole turns until the plan is met or every variant has failed.
 
@@ -39,6 +41,8 @@ def interleave(
         turn_done: told the number of whole turns after each.
         leave_out: says after each turn, of those that take part and the number of turns, which of
             them take no further part.
+        to_and_fro: every second turn runs backwards (A B, B A), so that nobody is always the first
+            on a core.
 
     Returns:
         The number of turns.
@@ -47,7 +51,9 @@ def interleave(
     started = clock()
     n_turns = 0
     while alive and not plan.is_enough(n_turns, len(alive), clock() - started):
-        alive = [r for order, r in enumerate(alive) if r.run_round(n_turns, order)]
+        turn = alive[::-1] if to_and_fro and n_turns % 2 else alive
+        ended = [r for order, r in enumerate(turn) if not r.run_round(n_turns, order)]
+        alive = [r for r in alive if r not in ended]
         n_turns += 1
         if turn_done is not None:
             turn_done(n_turns)

@@ -12,6 +12,7 @@ from typing import Any
 from profiler_core import run_directory as names
 from profiler_core.capture.child.warmup import ON_CPU, ON_GPU, WITH_RANKS
 from profiler_core.capture.context import Context
+from profiler_core.capture.cores import SharedCores
 from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
@@ -46,6 +47,8 @@ class VariantRun:
         self.version = version
         self.is_first = is_first
         self.failure: ChildFailure | None = None
+        self.cores = SharedCores()
+        self.can_be_held = False  # to a CPU, by its step
         self._child: Child | RankGroup | None = None
         self._n_shapes = 1
         self._labels: list[str] = []
@@ -115,6 +118,7 @@ class VariantRun:
             self.writer.record["environment"].update(first["settings"])
             self.writer.measurement.update(first["facts"])
             self.writer.record["spec"]["training"] = first["trains"]
+            self.can_be_held = first["can_be_held"]
             if first.get("engine"):
                 self.writer.measurement["engine"] = first["engine"]
         if not self.is_alive:
@@ -147,7 +151,9 @@ class VariantRun:
     def run_round(self, index: int, order: int) -> bool:
         """One timed round (`rounds.RoundRunner`)."""
         with self._phase("timing"):
-            result = self._running_child().ask("round", n_steps=self._round_steps)
+            result = self._running_child().ask(
+                "round", n_steps=self._round_steps, cpu=self.cores.cpu_of(index)
+            )
             measurement = self.writer.measurement
             measurement.setdefault("rounds", []).append(
                 {
@@ -156,6 +162,7 @@ class VariantRun:
                     "n_steps": self._round_steps,
                     "started_ns": result["started_ns"],
                     "wall_ns": result["wall_ns"],
+                    "cpu": result["cpu"],
                 }
             )
             measurement.setdefault("step_event_ns", []).extend(result["step_ns"])

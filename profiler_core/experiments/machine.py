@@ -1,9 +1,7 @@
 """What decides whether a lever fits: the device, the workload, and the torch that is installed."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from profiler_core.analysis.findings import Finding
@@ -52,16 +50,3 @@ class Machine:
 def what_it_asks(finding: Finding) -> str:
     """The lever of the finding's change, else its own key: what `levers.CALLS` knows."""
     return finding.change.lever if finding.change is not None else finding.key
-
-
-def first_threads() -> tuple[int, ...]:
-    """One CPU of each physical core that this process may run on."""
-    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
-    cores: dict[str, int] = {}
-    for cpu in sorted(usable):
-        path = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        try:
-            cores.setdefault(path.read_text(encoding="ascii").strip(), cpu)
-        except OSError:  # a container without /sys
-            cores.setdefault(str(cpu), cpu)
-    return tuple(cores.values())

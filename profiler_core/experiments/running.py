@@ -17,6 +17,7 @@ from profiler_core.analysis.experiment.choice import EAGER, Choice, same, varian
 from profiler_core.analysis.experiment.halving import stopped
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.experiment.search import End, Plan, next_plan
+from profiler_core.capture.cores import first_threads
 from profiler_core.capture.devices import device_of
 from profiler_core.capture.interpreter import Interpreter, probe
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun, ask_first, run_capture
@@ -27,7 +28,7 @@ from profiler_core.capture.spec import BUILT_IN_WORKLOADS, CaptureSpec
 from profiler_core.capture.variant_spec import VariantSpec, parse_variant
 from profiler_core.errors import BadInput, Cancelled, CaptureFailed
 from profiler_core.experiments.levers import config_keys, fitting
-from profiler_core.experiments.machine import Machine, first_threads
+from profiler_core.experiments.machine import Machine
 from profiler_core.experiments.measured import Held, held, measurement_of, seen, trial_of
 from profiler_core.experiments.predicted import gains
 from profiler_core.model.experiment import Batch, Experiment, Setting, Trial

@@ -17,6 +17,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     n_steps: int
     wall_ns: int
     started_ns: int | None = None  # epoch
+    cpu: int | None = None  # that the thread that launches was held to; None: to none
 
 
 class Telemetry(msgspec.Struct, frozen=True, kw_only=True):

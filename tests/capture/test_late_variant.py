@@ -12,7 +12,9 @@ from profiler_core.capture.variant_run import VariantRun
 from profiler_core.capture.variant_spec import parse_variant
 
 BUILT = {"n_shapes": 1, "labels": [""]}
-CALLED = {"first_call_ns": 1, "settings": {}, "facts": {}, "trains": False}
+CALLED = {
+    "first_call_ns": 1, "settings": {}, "facts": {}, "trains": False, "can_be_held": True
+}  # fmt: skip
 WARM = {
     "compiled_by_script": None,
     "tracing": None,

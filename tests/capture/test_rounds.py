@@ -80,3 +80,19 @@ def test_nobody_left_ends_it():
 )
 def test_a_round_has_enough_steps_and_whole_cycles(step_ns, steps, seconds, cycle, wanted):
     assert steps_per_round(step_ns, steps, seconds, cycle) == wanted
+
+
+def test_to_and_fro_nobody_is_always_first():
+    clock, diary = FakeClock(), []
+    runners = [FakeRunner(name, clock, diary) for name in "abc"]
+    interleave(runners, RoundPlan(rounds=3), clock, to_and_fro=True)
+    assert "".join(name for _, _, name in diary) == "abccbaabc"
+    assert [order for _, order, _ in diary] == [0, 1, 2] * 3
+
+
+def test_who_fails_on_the_way_back_leaves_the_order_as_it_is():
+    clock, diary = FakeClock(), []
+    runners = [FakeRunner("a", clock, diary), FakeRunner("b", clock, diary, dies_at=1),
+               FakeRunner("c", clock, diary)]  # fmt: skip
+    interleave(runners, RoundPlan(rounds=3), clock, to_and_fro=True)
+    assert "".join(name for _, _, name in diary) == "abccbaac"

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
 
-from . import accelerator, compiled_parts, engines, failures, tracing_times
+from . import accelerator, compiled_parts, engines, failures, held, tracing_times
 from .channel import Channel, die_with_parent
 from .warmup import Limits, warm_up
 
@@ -174,6 +174,7 @@ class Worker:
         return {
             "first_call_ns": first_call_ns,
             "trains": step.trains,
+            "can_be_held": step.can_be_held,
             "facts": {
                 "compiled": step.target.facts() if self._variant.compile else None,
                 "tokens_per_step": step.tokens,
@@ -226,10 +227,14 @@ class Worker:
             "typical_step_ns": sum(last) // len(last) if n > 1 else sorted(last)[len(last) // 2],
         }
 
-    def do_round(self, n_steps: int) -> Dict[str, Any]:
-        """One timed round."""
+    def do_round(self, n_steps: int, cpu: Optional[int] = None) -> Dict[str, Any]:
+        """One timed round, launched from a CPU where one is named."""
         before = compiled_parts.n_compilations()
-        result = self._clock.round(self._step, 0, n_steps)
+        with held.held_to(
+            cpu
+        ) as held_cpu:  # garbage is collected before the first step: it is warm
+            result = self._clock.round(self._step, 0, n_steps)
+        result["cpu"] = held_cpu
         result["n_compilations"] = compiled_parts.n_compilations() - before
         return result
 

@@ -85,6 +85,11 @@ class Step:
         return self._is_users_own and self.n_done > 1 and self.reset_every is None
 
     @property
+    def can_be_held(self) -> bool:
+        """Whether no process or thread begins within a step, which would inherit its CPU."""
+        return True
+
+    @property
     def notes(self) -> List[str]:
         """Sentences that a reader of the run has to know."""
         return []
@@ -155,6 +160,11 @@ class UserStep(Step):
     kind = "returned tensors"
     _takes = (targets.STEP,)
     _answer_name = "returned tensor"
+
+    @property
+    def can_be_held(self) -> bool:
+        """Nobody knows what the user's own step starts, such as the workers of a DataLoader."""
+        return False
 
     @property
     def notes(self) -> List[str]:

@@ -30,6 +30,11 @@ class TrainingStep(Step):
     trains = True
     _takes = (targets.LOSS, targets.OPTIMIZER)
 
+    @property
+    def can_be_held(self) -> bool:
+        """Not where batches are fetched within a step, maybe by processes that begin there."""
+        return self._loop.batches is None
+
     def refresh(self) -> None:
         """Call the user's own `reset`."""
         super().refresh()
