@@ -27,6 +27,7 @@ from profiler_core.ui.server import keep_files_private, refuse_public_address
 from profiler_core.ui.server_log import REQUEST_IDS, configure
 from profiler_core.ui.startup import lifespan
 from profiler_core.ui.streamlit_routes import STREAMLIT_ROUTES
+from profiler_core.ui.widget_values import check_widget_values
 
 app = st.App(
     entry_script(),
@@ -51,4 +52,5 @@ if __name__ == "__main__":
 # Only in the server's own process: the settings that count are known there.
 configure()
 keep_files_private()
+check_widget_values()
 refuse_public_address()

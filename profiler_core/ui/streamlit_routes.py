@@ -43,7 +43,7 @@ CLOSED_MESSAGES = frozenset({
     "debug_disconnect_websocket", "debug_shutdown_runtime",
 })  # fmt: skip
 CLOSED_OPERATIONS = frozenset({"install_skills", "dismiss_skills_nudge"})
-_LONGEST_LOOKED_AT = 1 << 16  # bytes; what is closed has some dozens
+_LONGEST_MESSAGE = 1 << 22  # bytes; a page's fields hold some 100 kB at the most
 
 
 class StreamlitRoutes:
@@ -105,8 +105,8 @@ def _without_closed(receive: Receive) -> Receive:
 
 
 def _is_closed(data: bytes) -> bool:
-    if not 0 < len(data) <= _LONGEST_LOOKED_AT:
-        return False
+    if len(data) > _LONGEST_MESSAGE:
+        return True
     message = BackMsg()
     try:
         message.ParseFromString(data)

@@ -25,13 +25,13 @@ class Session:
         message = BackMsg()
         message.rerun_script.page_name = page
         message.rerun_script.query_string = query
-        return self._run(message)
+        return self.run(message)
 
     def run_part(self, fragment_id: str) -> list[ForwardMsg]:
         """Those of a part of the page that is open, and of what follows from it."""
         message = BackMsg()
         message.rerun_script.fragment_id = fragment_id
-        return self._run(message)
+        return self.run(message)
 
     def file(self, file_id: str) -> str:
         """The address of the file behind a button that is clicked; empty: it is refused."""
@@ -49,7 +49,8 @@ class Session:
         """One message as it is."""
         self._socket.send(message.SerializeToString())
 
-    def _run(self, message: BackMsg) -> list[ForwardMsg]:
+    def run(self, message: BackMsg) -> list[ForwardMsg]:
+        """All messages of the run that this one asks for."""
         self.send(message)
         received = []
         for answer in self.messages():

@@ -6,9 +6,15 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from profiler_core.ui.streamlit_routes import CLOSED_MESSAGES, CLOSED_OPERATIONS
+from profiler_core.ui.streamlit_routes import (
+    CLOSED_MESSAGES,
+    CLOSED_OPERATIONS,
+    _is_closed,
+)
 from tests.attack.browser_session import session
 from tests.attack.servers import Dashboard
+
+PADDING = b"\x82\x7d\x80\x80\x08" + b"x" * 131_072  # field 2000, some 128 kB
 
 
 @pytest.mark.parametrize("origin", ["http://localhost:1", "https://evil.example", "null"])
@@ -34,6 +40,8 @@ def test_messages_that_no_page_sends_are_not_answered(api_server: Dashboard) -> 
             else:
                 setattr(message, name, True)
             tab.send(message)
+            # A field that nobody knows may be of any length.
+            tab.send(message.FromString(message.SerializeToString() + PADDING))
         message = BackMsg()
         message.backend_operation_request.install_skills.SetInParent()
         message.backend_operation_request.session_id = tab.session_id
@@ -49,6 +57,25 @@ def test_messages_that_no_page_sends_are_not_answered(api_server: Dashboard) -> 
                 break
         assert set(answers) <= {"heartbeat_ack", "session_status_changed"}
     assert "not in development mode" not in api_server.log.read_text()
+
+
+def test_what_no_page_is_large_enough_to_send_is_dropped() -> None:
+    """Neither parsed nor kept: values of widgets are held by the session."""
+    message = BackMsg()
+    state = message.rerun_script.widget_states.widgets.add(id="a")
+    state.string_value = "x" * (1 << 22)
+    assert _is_closed(message.SerializeToString())
+    state.string_value = "x" * (1 << 21)
+    assert not _is_closed(message.SerializeToString())
+
+
+@pytest.mark.parametrize("name", sorted(CLOSED_MESSAGES - {"file_urls_request"}))
+def test_a_closed_message_is_closed_however_it_is_padded(name: str) -> None:
+    message = BackMsg()
+    setattr(message, name, True)
+    assert _is_closed(message.SerializeToString())
+    assert _is_closed(PADDING + message.SerializeToString())
+    assert _is_closed(message.SerializeToString() + PADDING)
 
 
 def test_each_message_is_one_that_pages_send_or_closed() -> None:

@@ -154,10 +154,25 @@ def _steps_of(label: Label, ranges: pl.DataFrame) -> Steps:
 
 
 def _matches_label(label: str, step_range: str) -> bool:
-    def matches(pattern: str) -> bool:
-        return re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), label) is not None
+    return _matches(label, step_range) or _matches(label, label_of(step_range))
 
-    return matches(step_range) or matches(label_of(step_range))
+
+def _matches(label: str, pattern: str) -> bool:
+    """Whether the pattern, in which * is anything, is the whole label; in one walk along it."""
+    first, *others = pattern.split("*")
+    if not others:
+        return label == pattern
+    *inner, last = others
+    end = len(label) - len(last)
+    if not (label.startswith(first) and label.endswith(last) and len(first) <= end):
+        return False
+    at = len(first)
+    for part in inner:
+        at = label.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
 
 
 def _by_launches(launches: pl.DataFrame) -> list[int]:

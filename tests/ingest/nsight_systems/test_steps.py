@@ -6,6 +6,7 @@ import pytest
 from profiler_core.errors import BadInput
 from profiler_core.ingest.nsight_systems.choice import Choice
 from profiler_core.ingest.nsight_systems.reader import read_nsight_systems
+from profiler_core.ingest.nsight_systems.steps import _matches
 from profiler_core.model.trace import RECORDING
 from tests.builders import find_window
 from tests.ingest.nsight_systems.build import AUTOGRAD, Export
@@ -133,3 +134,17 @@ def test_ranges_that_became_steps_are_there_once(tmp_path):
     assert trace.annotations["name"].cast(pl.String).to_list() == [
         f"ProfilerStep#{n}" for n in range(3)
     ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "label", "fits"),
+    [
+        ("step", "step", True), ("step", "steps", False), ("*", "", True), ("a*", "ab", True),
+        ("*b", "ab", True), ("a*c", "ac", True), ("a*a", "a", False), ("a**b", "axb", True),
+        ("a*b*c", "a-b-b-c", True), ("a*b*c", "a-c-b", False), ("a.c", "abc", False),
+        ("*" * 200 + "x", "a" * 10_000, False), ("*a" * 200 + "b", "a" * 10_000, False),
+    ],
+)  # fmt: skip
+def test_a_star_is_anything_and_takes_one_walk_along_the_label(pattern, label, fits):
+    """As a regular expression, the last two would take longer than anybody lives."""
+    assert _matches(label, pattern) is fits
