@@ -58,6 +58,7 @@ LONGEST = (
     "browser/test_wheel.py",
     "browser/test_perfetto.py",
     "operate/test_integrity.py",
+    "attack/test_forged_widgets.py",
     "browser/test_timeline.py",
     "capture/test_capture_cli.py",
     "ui/test_ranks_page.py",
