@@ -17,6 +17,7 @@ from profiler_core.errors import BadInput
 from profiler_core.experiments.best import best_run
 from profiler_core.experiments.request import new_experiment, spec_of
 from profiler_core.session.run import Run
+from tests.agents.offered import offered
 from tests.analysis.experiment.worlds import World
 from tests.experiments.made_up import Machine, runner
 
@@ -33,17 +34,9 @@ def ended(monkeypatch, tmp_path):
     return runner(machine, asked, home.runs_directory(), spec_of(asked)).run()
 
 
-def offered(allow_capture):
-    async def names():
-        async with Client(server(allow_capture=allow_capture)) as client:
-            return {tool.name for tool in (await client.list_tools()).tools}
-
-    return anyio.run(names)
-
-
 def test_the_tools_are_there_only_where_captures_are():
-    assert offered(True) >= TOOLS
-    assert not TOOLS & offered(False)
+    assert offered(allow_capture=True) >= TOOLS
+    assert not TOOLS & offered(allow_capture=False)
 
 
 def test_an_agent_reads_the_result_in_few_words(ended):

@@ -13,6 +13,7 @@ from profiler_core.agents.serve import server
 from profiler_core.door import deeds
 from profiler_core.door.asker import Asker, Refused
 from profiler_core.errors import BadInput
+from tests.agents.offered import offered
 from tests.session.test_patched import pair
 
 TOOLS = {"start_patch", "patch_progress"}
@@ -25,17 +26,9 @@ def own_home(tmp_path, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
 
 
-def offered(allow_capture):
-    async def names():
-        async with Client(server(allow_capture=allow_capture)) as client:
-            return {tool.name for tool in (await client.list_tools()).tools}
-
-    return anyio.run(names)
-
-
 def test_the_tools_are_there_only_where_captures_are():
-    assert offered(True) >= TOOLS
-    assert not TOOLS & offered(False)
+    assert offered(allow_capture=True) >= TOOLS
+    assert not TOOLS & offered(allow_capture=False)
 
 
 def test_the_patch_is_kept_by_its_content_and_captured_against_the_file(monkeypatch):
