@@ -15,11 +15,12 @@ from markupsafe import Markup, escape
 from profiler_core.dates import minute
 from profiler_core.units import format_count, format_difference, format_duration
 
-__all__ = ["Markup", "breakable", "escape", "load_templates", "phrase", "render"]
+__all__ = ["Markup", "breakable", "coded", "escape", "load_templates", "phrase", "render"]
 
 
 # At a hyphen or a space a browser breaks by itself.
 _BROKEN_UP_TO = 2000  # characters: time for dots without end grows with their square
+_CODE = re.compile(r"`([^`]+)`")
 _SEPARATOR = re.compile(r"(?<=[\w.])([_./]+)(?=\w)")
 
 
@@ -53,6 +54,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "breakable": breakable,
+        "coded": coded,
         "phrase": phrase,
         "difference": format_difference,
         "duration": format_duration,
@@ -67,6 +69,15 @@ def breakable(name: str) -> Markup:
     head, rest = name[:_BROKEN_UP_TO], name[_BROKEN_UP_TO:]
     parts = _SEPARATOR.sub("\\1\n", head).split("\n")
     return Markup("<wbr>").join(parts) + rest
+
+
+def coded(text: str) -> Markup:
+    """A sentence, of ours or of PyTorch's, in which backticks mark code."""
+    parts = _CODE.split(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else part
+        for number, part in enumerate(parts)
+    )
 
 
 def phrase(parts: Iterable[Any]) -> Markup:

@@ -8,7 +8,7 @@ from jinja2 import UndefinedError
 
 from profiler_core.analysis.rows.table import Cell, Change, Table
 from profiler_core.analysis.wording.sentence import Statement, Strong, clause, ended, listed
-from profiler_core.markup import breakable, phrase, render
+from profiler_core.markup import breakable, coded, phrase, render
 
 EVIL = '<script>alert("1")</script>'
 TEMPLATES = Path(__file__).parents[1] / "profiler_core" / "templates"
@@ -23,6 +23,11 @@ def test_a_file_s_name_breaks_between_its_words():
 def test_markup_in_a_name_stays_text():
     assert breakable("a_<b>x") == "a_&lt;b&gt;x"
     assert phrase((Strong("<b>"), " is fast")) == "<em>&lt;b&gt;</em> is fast"
+
+
+def test_code_between_backticks_is_code_and_stays_text():
+    assert coded("an `if <b>` on a tensor") == "an <code>if &lt;b&gt;</code> on a tensor"
+    assert coded("one ` alone & more") == "one ` alone &amp; more"
 
 
 def test_every_field_of_a_table_is_escaped():

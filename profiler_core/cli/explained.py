@@ -32,9 +32,9 @@ def explanation_text(explanation: Explanation, c: CandidateComparison) -> list[s
         matched = sum(1 for _ in explanation.ledger.of_kind("matched"))
         parts.append(
             f"Fusion: {matched} {'group places' if matched == 1 else 'groups place'} "
-            f"{format_share(explanation.ledger.coverage_baseline)} of {c.baseline_label}'s and "
-            f"{format_share(explanation.ledger.coverage_candidate)} of {c.label}'s time "
-            "(--json has them)."
+            f"{format_share(explanation.ledger.coverage_baseline)} of the time of "
+            f"{c.baseline_label} and {format_share(explanation.ledger.coverage_candidate)} of that "
+            f"of {c.label} (--json has them)."
         )
     if explanation.job_ledger is not None:
         parts.extend(_one_rank(explanation.job_ledger, c))

@@ -18,7 +18,7 @@ from profiler_core.ui.metrics.counted import PageRun, counted_page_run
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.search.box import search_box
 from profiler_core.ui.sign_in.guard import let_in
-from profiler_core.ui.style import write_style_sheet
+from profiler_core.ui.style import follow_mode, write_style_sheet
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +40,7 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator["FirstLin
     st.set_page_config(page_title=f"{spec.title} · Fusionscope", layout="wide")
     who = let_in()  # again: a cold link may run a page without the entry script
     write_style_sheet()
+    follow_mode()
     search_box(spec)
     first_line = FirstLine()
     if not (spec.writes_headline or writes_headline):

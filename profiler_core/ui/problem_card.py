@@ -1,6 +1,7 @@
 """How a problem looks on a page: what happened, what to do; never a traceback."""
 
 import logging
+import re
 import secrets
 import time
 from pathlib import Path
@@ -12,14 +13,15 @@ from profiler_core.errors import FusionscopeError
 
 _log = logging.getLogger(__name__)
 _STARTED_AT = time.time()
+_CODE = re.compile(r"(`[^`\n]+`)")
 
 
 def problem_card(problem: str, remedy: str) -> None:
     """Draw one card: the problem in bold, the remedy below."""
     with st.container(border=True):
         # Escaped: file and kernel names come from traces, which are untrusted.
-        st.markdown(f":material/error: **{escape_markdown(problem)}**")
-        st.caption(escape_markdown(remedy))
+        st.markdown(f":material/error: **{with_code(problem)}**")
+        st.caption(with_code(remedy))
 
 
 # What fails where a page of the new version calls modules of the old one: names, and arguments.
@@ -55,6 +57,14 @@ def code_changed(
 ) -> bool:
     """Is a module of ours newer than this process, which then holds parts of both versions?"""
     return any(path.stat().st_mtime > since for path in folder.rglob("*.py"))
+
+
+def with_code(sentence: str) -> str:
+    """Text that Markdown leaves alone, but for code between backticks."""
+    parts = _CODE.split(sentence)
+    return "".join(
+        part if number % 2 else escape_markdown(part) for number, part in enumerate(parts)
+    )
 
 
 def escape_markdown(text: str) -> str:

@@ -3,9 +3,15 @@
 Classes begin with `fs-`. Everything shown through them is escaped by whoever writes the HTML.
 """
 
+from pathlib import Path
+
 import streamlit as st
 
 from profiler_core.figures.theme import DARK, LIGHT, Palette, palette
+
+_MODE = st.components.v2.component(
+    "fusionscope_mode", js=Path(__file__).with_name("mode.js").read_text("utf-8")
+)
 
 
 def is_dark() -> bool:
@@ -18,11 +24,21 @@ def colors() -> Palette:
     return palette(dark=is_dark())
 
 
+def follow_mode() -> None:
+    """Run the page again when a person switches the mode: figures and logo have one's colours."""
+    with st.container(key="fs_mode"):
+        _MODE(
+            key="fs_mode_watch",
+            data={"mode": "dark" if is_dark() else "light"},
+            on_mode_change=lambda: None,
+        )
+
+
 def write_style_sheet() -> None:
     """Put the rules into the page; once a run, before anything that uses them.
 
-    A person who switches the mode causes no run: colours follow the `color-scheme` that Streamlit
-    sets on its app, and what it lays beside the app has that of the run.
+    Colours follow the `color-scheme` that Streamlit sets on its app, before `follow_mode` has run
+    the page again; what it lays beside the app has that of the run.
     """
     shades = "".join(
         f"--fs-{name}:light-dark({getattr(LIGHT, name)},{getattr(DARK, name)}); "
@@ -122,6 +138,8 @@ div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .fs-empty ol { color:var(--fs-muted); font-size:15px; line-height:1.6; padding-left:1.2em; }
 .fs-empty code { font-family:'JetBrains Mono',monospace; font-size:12.5px; color:var(--fs-ink);
   background:var(--fs-raised); padding:2px 6px; border-radius:5px; overflow-wrap:anywhere; }
+:is(.fs-note,.fs-finding) code { font-family:'JetBrains Mono',monospace; font-size:.9em;
+  color:inherit; background:none; padding:0; overflow-wrap:anywhere; }
 .fs-row { display:grid; grid-template-columns:minmax(0,1fr) auto; gap:14px; padding:10px 0;
   align-items:baseline; }
 a.fs-link, .fs-link a { color:var(--fs-accent); text-decoration:none; font-size:13px; }
@@ -181,6 +199,7 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-variant { font-size:14px; font-variant-numeric:tabular-nums; color:var(--fs-ink); }
 .fs-variant small { display:block; color:var(--fs-muted); font-size:12px; }
 .fs-note.fs-w { color:var(--fs-worse); font-weight:400; }
+.st-key-fs_mode { position:fixed; width:0; height:0; }
 .st-key-fs_search { position:fixed; top:.85rem; right:4rem; width:auto; z-index:999991; }
 :root { --fs-dossier:clamp(400px,31vw,600px); }
 .st-key-fs_dossier { position:fixed; visibility:hidden; width:0; height:0; overflow:hidden; }

@@ -77,7 +77,7 @@ def test_what_fusion_saved_and_where():
         ("eager", "default"), fold(small("bert.eager", "bert.default").groups), "GPU time"
     )
     assert line == (
-        "eager's 156 kernels per step became 139 in default: GPU time 6.36 ms → 5.49 ms (−14 %); "
+        "156 kernels per step of eager became 139 in default: GPU time 6.36 ms → 5.49 ms (−14 %); "
         "most is saved in 12 × linear (−726 µs) and most is lost in "
         "12 × scaled_dot_product_attention (+37.9 µs)."
     )
@@ -87,8 +87,8 @@ def test_what_fusion_saved_and_where():
 def test_how_busy_the_device_was():
     runs = [a_summary(5_000), a_summary(4_000, step_ns=5_000)]
     assert timeline_line(("eager", "default"), runs) == (
-        "The GPU is busy for 50 % of eager's step of 10.0 µs and 80 % of default's step of "
-        "5.00 µs, under the profiler."
+        "The GPU is busy for 50 % of the step of eager (10.0 µs) and 80 % of the step of default "
+        "(5.00 µs), under the profiler."
     )
     assert timeline_line(("eager",), [None]) == ""
 

@@ -245,13 +245,21 @@ def test_a_page_of_one_file_is_in_the_menu_and_opens(
         expect(page).to_have_title("Made up · Fusionscope")
 
 
-def test_words_follow_a_change_of_the_theme_without_a_rerun(page: Page, server: Server) -> None:
-    """They kept the ink of the mode before until the next click."""
+def test_a_page_follows_a_change_of_the_theme_by_itself(page: Page, server: Server) -> None:
+    """Words, figures, logo and code kept the colours of the mode before until the next click."""
     page.goto(
         server.link("overview", baseline="sample/breaky/eager", candidate="sample/breaky/default")
     )
     verdict, app = page.locator("h1.fs-verdict"), page.get_by_test_id("stApp")
+    logo = page.get_by_test_id("stHeaderLogo").or_(page.get_by_test_id("stSidebarLogo")).first
+    in_figure = page.locator(".js-plotly-plot svg .xtick text").first
+    light = "rgb(92, 99, 112)"
     expect(verdict).to_have_css("color", "rgb(21, 24, 30)")
+    expect(in_figure).to_have_css("fill", light)
+    light_logo = logo.get_attribute("src") or ""
     page.emulate_media(color_scheme="dark")
     expect(app).to_have_css("background-color", "rgb(17, 19, 24)")
     expect(verdict).to_have_css("color", "rgb(232, 234, 238)", timeout=5_000)
+    expect(in_figure).not_to_have_css("fill", light)
+    expect(logo).not_to_have_attribute("src", light_logo)
+    expect(page.locator("html")).to_have_css("color-scheme", "dark")

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from profiler_core.ui import problem_card
-from profiler_core.ui.problem_card import code_changed, show_script_error
+from profiler_core.ui.problem_card import code_changed, show_script_error, with_code
 
 
 @pytest.fixture
@@ -42,3 +42,9 @@ def test_an_import_that_fails_without_one_is_a_fault_with_a_number(shown, monkey
     monkeypatch.setattr(problem_card, "code_changed", lambda: False)
     assert show_script_error(ImportError("no module"))
     assert "This page stopped: ImportError" in shown[0][0]
+
+
+def test_code_in_a_remedy_is_code_and_no_other_mark_of_markdown_counts():
+    """The remedy of a path that may not be opened stood there with its backticks."""
+    assert with_code("Use *this*: `open PATH`.") == r"Use \*this\*\: `open PATH`\."
+    assert with_code("a`b") == r"a\`b"

@@ -53,8 +53,8 @@ def fusion_note(ledger: FusionLedger, labels: tuple[str, str], time: str) -> str
     return (
         f"{capitalised(time)} of one step, {labels[0]} left, {labels[1]} right, on one scale. "
         "Groups of the same operators are drawn as one; a ribbon shows what became what. "
-        f"{format_share(ledger.coverage_baseline)} of {labels[0]}'s and "
-        f"{format_share(ledger.coverage_candidate)} of {labels[1]}'s {time} is placed."
+        f"{format_share(ledger.coverage_baseline)} of the {time} of {labels[0]} and "
+        f"{format_share(ledger.coverage_candidate)} of that of {labels[1]} is placed."
     )
 
 

@@ -86,8 +86,9 @@ def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_wor
         if is_one
     ]
     ending = f"; {listed(parts)}" if parts else ""
+    noun = "kernel" if n[0] == "1" else "kernels"
     return (
-        f"{baseline}'s {n[0]} kernels per step became {n[1]} in {candidate}: {time_word} "
+        f"{n[0]} {noun} per step of {baseline} became {n[1]} in {candidate}: {time_word} "
         f"{format_duration(before)} → {format_duration(after)}{change}{ending}."
     )
 
@@ -110,9 +111,9 @@ def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) ->
             return "The trace is cut; what is left of it is drawn below."
         return f"{_not_compared(cut)}; what is left is drawn below." if cut else ""
     parts = [
-        f"{format_share(summary.busy_fraction)} of {label}'s "
-        f"{'step' if summary.window.annotated else 'trace'} of "
-        f"{format_duration(summary.window_ns / summary.n_steps)}"
+        f"{format_share(summary.busy_fraction)} of the "
+        f"{'step' if summary.window.annotated else 'trace'} of {label} "
+        f"({format_duration(summary.window_ns / summary.n_steps)})"
         for label, summary in whole
     ]
     on_cpu = all(summary.device_kind == "cpu" for _, summary in whole)

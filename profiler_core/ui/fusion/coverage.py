@@ -25,9 +25,9 @@ def coverage_sentence(pair: Pair) -> str:
     baseline, candidate = (escape(clipped(label, _LONGEST)) for label in pair.labels)
     n = sum(1 for _ in ledger.of_kind("matched"))
     text = (
-        f"<b>{format_share(ledger.coverage_baseline)}</b> of {baseline}'s and "
-        f"<b>{format_share(ledger.coverage_candidate)}</b> of {candidate}'s {pair.time_word} is "
-        f"placed, in {format_count(n)} group{'' if n == 1 else 's'}."
+        f"<b>{format_share(ledger.coverage_baseline)}</b> of the {pair.time_word} of {baseline} "
+        f"and <b>{format_share(ledger.coverage_candidate)}</b> of that of {candidate} is placed, "
+        f"in {format_count(n)} group{'' if n == 1 else 's'}."
     )
     text += f" {how_ledger_knows(ledger)}"
     if ledger.compiled_only_ns:

@@ -171,7 +171,7 @@ def _columns(shown: Shown) -> dict[str, Any]:
             "share",
             format="%.1f %%",
             width=62,
-            help=f"Of the device time of {shown.labels[1]}'s step.",
+            help=f"Of the device time of a step of {after}.",
         ),
         "calls": number("calls", format="%g", width=66, help="Calls per step."),
         "n": number(
@@ -182,7 +182,7 @@ def _columns(shown: Shown) -> dict[str, Any]:
         "n_change": number("Δ", format="%+g", width=48, help=against),
         "shared": number(
             "shared, µs", format="%.1f", width=88,
-            help=f"Of {shown.labels[1]}'s time, its part of kernels that work for others too.",
+            help=f"Of the time of {after}, its part of kernels that work for others too.",
         ),
         "bytes": number(
             "moved, MB", format="%.1f", width=80,
