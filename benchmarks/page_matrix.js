@@ -47,7 +47,7 @@
   for (const alert of root.querySelectorAll("[data-testid=stException]")) say("exception", alert);
   if (/Traceback \(most recent call last\)/.test(root.innerText)) complaints.add("traceback");
   const words = [...root.querySelectorAll("p,td,th,li,h1,h2,figcaption")].filter((e) => !e.querySelector("code"))
-    .map((e) => e.innerText).join("\n").match(/.{0,30}(\bNone\b|\bnan\b|\bundefined\b|-0(\.0+)? ).{0,20}/g);
+    .map((e) => e.innerText).join("\n").match(/.{0,30}(\bNone\b(?! of the)|\bnan\b|\bundefined\b|-0(\.0+)? ).{0,20}/g);
   for (const word of words ?? []) complaints.add(`odd words: "${word}"`);
 
   const leaves = [];

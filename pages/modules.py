@@ -48,7 +48,7 @@ with page(SPEC) as first_line:
         shown = shown_of(choice, number)
     show_cut_traces(choice)
     answer = st.container()
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         view = choose_view(has_modules=shown.divided.modules.is_known)
         words = choose_words()
         shown = shown.of_steps(choose_steps(shown.whole.server_buckets))

@@ -152,7 +152,8 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-counts td { padding-top:5px; padding-bottom:5px; }
 .fs-detail td, .fs-detail tbody th { vertical-align:top; white-space:normal; }
 .fs-t.fs-parts td:first-child { white-space:normal; overflow-wrap:anywhere; min-width:14ch; }
-.fs-parts td:not(:first-child), .fs-parts thead th { white-space:nowrap; overflow-wrap:normal; }
+.fs-parts td:not(:first-child), .fs-parts thead th:not(:first-child) { white-space:nowrap;
+  overflow-wrap:normal; }
 .fs-detail small { color:var(--fs-muted); }
 .fs-opened { max-width:860px; }
 .fs-opened thead th:first-child { text-align:left; }
@@ -250,6 +251,14 @@ stands in a column for each run stands one below another. */
     grid-column:1 / -1; text-align:left; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake small { display:inline;
     margin-left:6px; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t :is(td,th) { padding-left:6px;
+    padding-right:6px; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t :is(td,th):first-child {
+    padding-left:0; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) :is(.fs-parts thead,.fs-counts tbody) th {
+    white-space:normal; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts .fs-n { width:2.5em; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts small { margin-left:2px; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake br,
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts .fs-share { display:none; }
 }

@@ -16,8 +16,12 @@ _LEAST_CHANGE_NS = 50  # 0.05 µs
 
 
 def frame_height(n_rows: int, *, most_px: int) -> int:
-    """Height of an st.dataframe with its head: no empty rows below, none cut before `most_px`."""
-    return min(most_px, _FRAME_BORDERS_PX + _FRAME_ROW_PX * (1 + max(1, n_rows)))
+    """Height of an st.dataframe with its head: no empty rows below, none cut before `most_px`.
+
+    A row more than that stands there whole: nobody scrolls for one.
+    """
+    whole = _FRAME_BORDERS_PX + _FRAME_ROW_PX * (1 + max(1, n_rows))
+    return whole if whole <= most_px + _FRAME_ROW_PX else most_px
 
 
 def change_us(change_ns: float) -> float:

@@ -99,12 +99,13 @@ function header(t, g, { run, y, h }) {
   g.fillRect(0, y + 4, 4, h - 8)
   g.fillStyle = t.look.ink
   g.font = font(t, 13, 600)
-  const name = fitted(g, run.label, LEFT - 90)
+  const name = fitted(g, run.label, LEFT - 18)
   g.fillText(name, 12, y + h / 2)
   const after = 12 + g.measureText(name).width + 7
   g.font = font(t, 11)
   g.globalAlpha = 0.62
-  g.fillText(run.role, after, y + h / 2 + 0.5)
+  // The bar's colour tells the role as well: a long name takes its place.
+  if (after + g.measureText(run.role).width < LEFT - 4) g.fillText(run.role, after, y + h / 2 + 0.5)
   g.globalAlpha = 1
   steps(t, g, run, y, h)
 }
@@ -147,7 +148,7 @@ function label(t, g, { track, pinned, y, h, collapsed }) {
   if (!collapsed && h >= 30 && track.note) {
     g.globalAlpha = 0.6
     g.font = font(t, 11)
-    g.fillText(fitted(g, track.note, LEFT - 26), 18, y + 25)
+    g.fillText(noteThatFits(g, track.note, LEFT - 26), 18, y + 25)
     g.globalAlpha = 1
   }
 }
@@ -334,6 +335,13 @@ function message(t, g) {
   g.strokeRect(LEFT + 10.5, y - 15.5, w, 31)
   g.fillStyle = t.look.ink
   g.fillText(fitted(g, text, w - 24), LEFT + 24, y)
+}
+
+/** "51 % busy, 23 % waiting · 6 120": without the number of events where it has no room. */
+export function noteThatFits(g, note, room) {
+  const parts = note.split(" · ")
+  while (parts.length > 1 && g.measureText(parts.join(" · ")).width > room) parts.pop()
+  return fitted(g, parts.join(" · "), room)
 }
 
 /** As much of the text as fits, with an ellipsis. */

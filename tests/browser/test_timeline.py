@@ -105,6 +105,22 @@ class TestOneWindow:
         )
         assert coloured > 20  # kernels are drawn, not one flat colour
 
+    def test_labels_are_whole_where_they_have_room(self, canvas: Locator) -> None:
+        """`reduce-overhead` stood there as "reduce-over…" beside a word that the colour says."""
+        texts = state(
+            canvas,
+            """(() => {
+                const texts = [], write = t.context.fillText
+                t.context.fillText = (text, x, y) => x < 184 && texts.push(text)
+                t.draw()
+                t.context.fillText = write
+                t.draw()
+                return texts
+            })()""",
+        )
+        assert "reduce-overhead" in texts
+        assert not [text for text in texts if "busy" in text and "…" in text]
+
     def test_the_keyboard_moves_zooms_and_selects(self, canvas: Locator) -> None:
         page = canvas.page
         canvas.focus()

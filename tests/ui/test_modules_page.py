@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.analysis.modules import ModuleRow, ModuleSide
 from profiler_core.analysis.rows.modules import HOW_DIVIDED, NO_MODULES
+from profiler_core.ui.modules.table import in_tree
+from profiler_core.ui.table import frame_height
 from tests.apps import checked, opened, text_of
 from tests.uploading import accept
 
@@ -104,3 +107,24 @@ def test_a_group_of_some_steps_leads_to_no_group_of_all_steps(of_server):
 def test_without_a_server_there_is_no_choice_of_steps():
     app = opened("modules", **SAMPLE)
     assert all(choice.key != "steps" for choice in app.selectbox)
+
+
+@pytest.mark.parametrize("depth", [0, 3, 9])
+def test_a_deep_name_keeps_its_end_which_tells_it_apart(depth):
+    """The column cut `token_type_embeddings` behind the last letter that had room."""
+    side = ModuleSide()
+
+    def shown(name):
+        return in_tree(ModuleRow(name, depth, (side, side), (), (1, 1)))
+
+    assert shown("conv1") == "\u2003" * depth + "conv1"
+    name = shown("a_module_whose_very_long_name_ends_in_output_dense")
+    assert name.startswith("\u2003" * depth + "a_m")
+    assert name.endswith("ense")
+    assert len(name) * 6.9 + depth * 6.1 <= 250 or len(name) - depth == 10
+
+
+def test_a_row_more_than_the_height_allows_is_shown_whole():
+    """Half of the last one of fourteen kernels stood below the edge."""
+    assert frame_height(14, most_px=460) == 468
+    assert frame_height(15, most_px=460) == 460

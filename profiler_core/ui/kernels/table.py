@@ -164,7 +164,7 @@ def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
     config: dict[str, Any] = {
         "name": st.column_config.TextColumn("kernel", width=name_px, pinned=True),
         **column_of_each_run("n", "calls", labels, "calls per step.", width_px=56),
-        "category": st.column_config.TextColumn("kind", width=130),
+        "category": st.column_config.TextColumn("kind", width=170),
         "whole": st.column_config.TextColumn("whole name", width=240),
     }
     for run, label in enumerate(labels):

@@ -10,6 +10,7 @@ from profiler_core.analysis.item import Item, module_item, operator_item
 from profiler_core.analysis.modules import ModuleRow, ModuleSide
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.rows.modules import row_title
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
 from profiler_core.ui.modules.data import Shown
 from profiler_core.ui.style import colors
@@ -18,14 +19,17 @@ from profiler_core.ui.table import change_us, column_of_time, frame_height
 _MOST_ROWS = 2000
 _LONGEST_HEAD = 10  # characters of a run's name
 _LONGEST_NAME = 34  # characters: what the first column has room for
-_INDENT = "\u2003"
+_INDENT, _INDENT_PX = "\u2003", 13
+_CHARACTER_PX, _PADDING_PX = 6.9, 20
+_NAME_PX = (180, 250)  # of the first column: the least and the most
+_LEAST_NAME = 10  # characters that are left of a name however deep it stands
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
 
 
 def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> None:
     """Draw modules; of a tree each indented below what it lies in."""
     columns: dict[str, list[Any]] = {
-        "name": [_INDENT * row.depth + row.name if as_tree else _ending(row) for row in rows]
+        "name": [in_tree(row) if as_tree else _ending(row) for row in rows]
     }
     _add_times(columns, rows, [shown.divided.modules.change_ns(row) for row in rows], shown)
     _add_work(columns, rows, shown)
@@ -49,9 +53,27 @@ def _add_work(columns: dict[str, list[Any]], rows: Sequence[ModuleRow], shown: S
         sides = [
             [_per_step(row, side, total(row.sides[side]), unit) for row in rows] for side in (0, 1)
         ]
-        if any(number is not None for numbers in sides for number in numbers):
+        if any(number is not None for number in sides[1]):
             _add_numbers(columns, name, sides, shown)
     columns["shared"] = [row.per_step(row.sides[1].shared_ns, 1) / 1e3 for row in rows]
+
+
+def in_tree(row: ModuleRow) -> str:
+    """The name below its parents', cut in its middle where they leave it too little room."""
+    room = (_NAME_PX[1] - _PADDING_PX - _INDENT_PX * row.depth) / _CHARACTER_PX
+    return _INDENT * row.depth + clipped(row.name, max(_LEAST_NAME, int(room)))
+
+
+def _name_px(names: Sequence[str]) -> int:
+    """What the longest name takes, as far as the other columns can spare it."""
+    longest = max(
+        (
+            name.count(_INDENT) * _INDENT_PX + len(name.lstrip(_INDENT)) * _CHARACTER_PX
+            for name in names
+        ),
+        default=0,
+    )
+    return max(_NAME_PX[0], min(_NAME_PX[1], round(longest + _PADDING_PX)))
 
 
 def _ending(row: ModuleRow) -> str:
@@ -133,7 +155,7 @@ def _draw(
         styled.map(colour, subset=["delta"]) if shown.is_pair else styled,
         hide_index=True,
         height=frame_height(min(n, _MOST_ROWS), most_px=560),
-        column_config=_columns(shown),
+        column_config=_columns(shown, _name_px(columns["name"])),
         on_select=lambda: _from_table(key, items),
         selection_mode="single-cell",
         selection_default={
@@ -151,12 +173,12 @@ def _from_table(key: str, items: Sequence[Item | None]) -> None:
     open_item(items[cells[0][0]] if cells and cells[0][0] < len(items) else None)
 
 
-def _columns(shown: Shown) -> dict[str, Any]:
+def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     after = shown.labels[1]
     against = f"Minus what {shown.labels[0]} has."
     return {
-        "name": text("name", width=180, pinned=True),
+        "name": text("name", width=name_px, pinned=True),
         "class": text("class", width=120),
         **{
             f"t{side}": column_of_time(
