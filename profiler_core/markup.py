@@ -21,6 +21,9 @@ __all__ = ["Markup", "breakable", "coded", "escape", "load_templates", "phrase",
 # At a hyphen or a space a browser breaks by itself.
 _BROKEN_UP_TO = 2000  # characters: time for dots without end grows with their square
 _CODE = re.compile(r"`([^`]+)`")
+_BEFORE_UNIT = re.compile(
+    r"(?<=\d) (?=(?:[nµm]?s|[kMGT]?B(?:/s)?|%|pts|[mk]?J|[MGTP]?FLOPS?)(?![\w/]))"
+)
 _SEPARATOR = re.compile(r"(?<=[\w.])([_./]+)(?=\w)")
 
 
@@ -56,6 +59,7 @@ def _environment() -> Environment:
         "breakable": breakable,
         "coded": coded,
         "phrase": phrase,
+        "with_units": with_units,
         "difference": format_difference,
         "duration": format_duration,
         "count_text": format_count,
@@ -85,3 +89,9 @@ def phrase(parts: Iterable[Any]) -> Markup:
     return Markup("").join(
         part if isinstance(part, str) else Markup("<em>{}</em>").format(part.text) for part in parts
     )
+
+
+def with_units(text: str) -> str:
+    """Text, or markup, of which no line ends between a number and its unit."""
+    joined = _BEFORE_UNIT.sub("\u00a0", text)
+    return Markup(joined) if isinstance(text, Markup) else joined  # noqa: S704

@@ -8,7 +8,7 @@ from jinja2 import UndefinedError
 
 from profiler_core.analysis.rows.table import Cell, Change, Table
 from profiler_core.analysis.wording.sentence import Statement, Strong, clause, ended, listed
-from profiler_core.markup import breakable, coded, phrase, render
+from profiler_core.markup import Markup, breakable, coded, phrase, render, with_units
 
 EVIL = '<script>alert("1")</script>'
 TEMPLATES = Path(__file__).parents[1] / "profiler_core" / "templates"
@@ -28,6 +28,17 @@ def test_markup_in_a_name_stays_text():
 def test_code_between_backticks_is_code_and_stays_text():
     assert coded("an `if <b>` on a tensor") == "an <code>if &lt;b&gt;</code> on a tensor"
     assert coded("one ` alone & more") == "one ` alone &amp; more"
+
+
+def test_no_line_ends_between_a_number_and_its_unit():
+    """A headline ended in "304 µs → 608", and went on with "µs"."""
+    assert with_units("304 µs → 608 µs, 12 % of 3 MB") == (
+        "304\u00a0µs → 608\u00a0µs, 12\u00a0% of 3\u00a0MB"
+    )
+    assert with_units("4.1 GB/s, 5 steps of 2 models") == "4.1\u00a0GB/s, 5 steps of 2 models"
+    marked = with_units(phrase((Strong("1.25 ms"), " < 2 ms")))
+    assert marked == Markup("<em>1.25\u00a0ms</em> &lt; 2\u00a0ms")
+    assert isinstance(marked, Markup)
 
 
 def test_every_field_of_a_table_is_escaped():

@@ -258,6 +258,12 @@ stands in a column for each run stands one below another. */
   [data-testid=stMainBlockContainer]:has(.fs-dossier) :is(.fs-parts thead,.fs-counts tbody) th {
     white-space:normal; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts .fs-n { width:2.5em; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) :is(.fs-recompiles td,.fs-free) {
+    min-width:0; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-recompiles td:nth-child(n) {
+    min-width:0; overflow-wrap:anywhere; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t.fs-unfused { min-width:0;
+    font-size:13px; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts small { margin-left:2px; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake br,
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts .fs-share { display:none; }

@@ -253,7 +253,7 @@ def test_a_page_follows_a_change_of_the_theme_by_itself(page: Page, server: Serv
     verdict, app = page.locator("h1.fs-verdict"), page.get_by_test_id("stApp")
     logo = page.get_by_test_id("stHeaderLogo").or_(page.get_by_test_id("stSidebarLogo")).first
     in_figure = page.locator(".js-plotly-plot svg .xtick text").first
-    light = "rgb(92, 99, 112)"
+    light = "rgb(102, 112, 133)"
     expect(verdict).to_have_css("color", "rgb(21, 24, 30)")
     expect(in_figure).to_have_css("fill", light)
     light_logo = logo.get_attribute("src") or ""

@@ -1,5 +1,6 @@
 """What the numbers of a pair leave out, one sentence for each thing."""
 
+from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import (
     CandidateComparison,
     ComparedNumbers,
@@ -11,7 +12,9 @@ from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.model.run import RunRecord
-from profiler_core.units import format_share
+from profiler_core.units import format_count, format_duration, format_share
+
+_LEAST_REFILED = 0.01  # of the largest change of a category: a smaller one is rounding
 
 
 def pair_notes(comparison: ComparedNumbers, number: int) -> tuple[str, ...]:
@@ -34,13 +37,38 @@ def pair_notes(comparison: ComparedNumbers, number: int) -> tuple[str, ...]:
     notes += [*_step_time(pair), *_cost(candidate.run.record, pair)]
     if candidate.run.record.numerics is None:
         notes.append("Whether the results are right was not checked.")
-    notes += [
-        f"{label}: {n} kernels replayed by CUDA graphs are in the category that their operators "
-        "have in the other runs."
-        for label, n in zip((baseline.label, candidate.label), pair.n_refiled_kernels, strict=True)
-        if n
-    ]
+    for place, side in enumerate((baseline, candidate)):
+        notes += _refiled(side, pair, place)
     return tuple(notes)
+
+
+def _refiled(side: Side, pair: CandidateComparison, place: int) -> list[str]:
+    """Why replayed kernels count elsewhere here than where the run stands alone.
+
+    Args:
+        side: as its own trace says.
+        pair: whose categories follow the operators that other runs show.
+        place: of the side in it: 0 or 1.
+    """
+    n, own = pair.n_refiled_kernels[place], side.per_step
+    if not n or own is None:
+        return []
+    of_pair_ns = {key: both.time_ns[place] or 0.0 for key, both in pair.by_category.items()}
+    change_ns = {
+        key: of_pair_ns.get(key, 0.0) - own.category_time_ns.get(key, 0.0) for key in CATEGORIES
+    }
+    least_ns = _LEAST_REFILED * max(map(abs, change_ns.values()), default=0.0)
+    gained, lost = (
+        listed([CATEGORIES[key] for key, ns in change_ns.items() if sign * ns > least_ns])
+        for sign in (1, -1)
+    )
+    moved = format_duration(sum(ns for ns in change_ns.values() if ns > 0))
+    per_step = format_count(n / own.n_steps)
+    return [
+        f"{side.label}: {per_step} kernels per step that CUDA graphs replay ({moved}) count as "
+        f"{gained}, as their operators in the other runs say; without those runs their names put "
+        f"them under {lost}."
+    ]
 
 
 def mixed_notes(baseline: str, candidate: str) -> list[str]:

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from profiler_core.analysis.graph_replays.join import NotJoined, ReplayJoin
 from profiler_core.units import format_count, format_duration, format_share
 
-_NAMES_ALONE = "their names alone tell their category"
+_NAMES_ALONE = (
+    "their names tell their category, unless a run beside this one shows the operators of the same "
+    "kernels"
+)
 
 # vLLM pull request 37524 and TraceLens issue 973; SGLang pull request 24370.
 _HOW_TO_CAPTURE = {

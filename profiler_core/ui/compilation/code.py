@@ -52,7 +52,8 @@ def show_code(compiled: Compiled) -> None:
     with choose:
         chosen = st.selectbox(f"Kernel ({len(matches)} of {len(kernels)})", list(labels))
     kernel = labels.get(chosen or "", matches[0])
-    code, graph = st.columns([3, 2])
+    with st.container(key="fs_sides_code"):  # one below the other beside a dossier
+        code, graph = st.columns([3, 2])
     with code:
         language, text = readable(kernel.source)
         st.code(text, language=language, line_numbers=True, height=_HEIGHT_PX)

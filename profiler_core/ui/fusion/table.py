@@ -19,6 +19,7 @@ from profiler_core.ui.style import colors
 from profiler_core.ui.table import change_us, column_of_each_run, column_of_time, frame_height
 
 _LONGEST_HEAD = 10  # characters of a run's name
+_LONGEST_MODULE = 24  # characters: what the column has room for, with ", …" behind
 _MOST_ROWS = 2000
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
 
@@ -141,7 +142,12 @@ def _over_ranks(spread: Spread) -> str:
 
 def _module(group: FoldedGroup) -> str:
     modules = list(dict.fromkeys(member.module for member in group.groups if member.module))
-    return modules[0] if len(modules) == 1 else f"{modules[0]}, …" if modules else ""
+    if not modules:
+        return ""
+    first = modules[0]
+    if len(first) > _LONGEST_MODULE:  # its end tells it from the others of its layer
+        first = f"…{first[1 - _LONGEST_MODULE :]}"
+    return first if len(modules) == 1 else f"{first}, …"
 
 
 def _how(group: FoldedGroup) -> str:
@@ -179,7 +185,7 @@ def _columns(pair: Pair) -> dict[str, Any]:
             help="Bytes read and written in memory per step, measured by Nsight Compute.",
         ),
         "source": text("source line", width=170),
-        "module": text("module", width=170),
+        "module": text("module", width=190),
         "phase": text("phase", width=80),
         "how": text("known with", width=130),
     }

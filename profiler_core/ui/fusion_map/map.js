@@ -22,6 +22,10 @@ class FusionMap {
     place.addEventListener("pointermove", (event) => this.name(event), { signal })
     place.addEventListener("pointerleave", () => this.hover?.replaceChildren(), { signal })
     place.addEventListener("click", (event) => this.tell(event), { signal })
+    // The dossier that a click opens takes a part of the window, and a wide map scrolls there.
+    this.narrowing = new ResizeObserver(() => this.bringIntoView())
+    const scroller = document.querySelector(".st-key-fs_map_scroll")
+    if (scroller) this.narrowing.observe(scroller)
   }
 
   /** Draw what the server has made, unless it stands there; it has escaped all names. */
@@ -57,10 +61,17 @@ class FusionMap {
 
   tell(event) {
     const { position, panel } = event.target.closest(".strip")?.dataset ?? {}
-    if (this.asks && position !== undefined) this.trigger("picked", [Number(position), Number(panel)])
+    if (!this.asks || position === undefined) return
+    this.picked = `.strip[data-position="${position}"][data-panel="${panel}"]`
+    this.trigger("picked", [Number(position), Number(panel)])
+  }
+
+  bringIntoView() {
+    if (this.picked) this.place.querySelector(this.picked)?.scrollIntoView({ block: "nearest", inline: "nearest" })
   }
 
   close() {
     this.listening.abort()
+    this.narrowing.disconnect()
   }
 }
