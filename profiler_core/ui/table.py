@@ -48,7 +48,7 @@ def column_of_time(label: str, longest: int, meaning: str, unit: str = "µs") ->
 
 
 def column_of_each_run(
-    name: str, head: str, labels: Sequence[str], meaning: str, *, width_px: int, form: str = "plain"
+    name: str, head: str, labels: Sequence[str], meaning: str, *, width_px: int, form: str = "%g"
 ) -> dict[str, Any]:
     """A column of numbers for each run, by which each can be sorted: `head`, then `→ head`.
 

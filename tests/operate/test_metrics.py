@@ -181,7 +181,8 @@ def test_each_family_is_declared_once_with_its_unit():
 
 def test_no_label_can_hold_a_person_or_a_run(client):
     allowed = {"page", "outcome", "reason", "le", "kind", "state"}
-    pages = {spec.title for spec in page_specs()}
+    # The page of tests/test_page_specs.py was run by this process where both are one worker's.
+    pages = {"Made up", *(spec.title for spec in page_specs())}
     answer = client.get(PATH, headers={"Authorization": f"Bearer {TOKEN}"})
     for family in text_string_to_metric_families(answer.text):
         for sample in family.samples:

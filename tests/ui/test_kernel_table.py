@@ -33,6 +33,8 @@ def test_what_is_called_and_what_hardly_changes_is_a_number():
     ]  # fmt: skip
     assert len({column["label"] for column in config.values()}) == 3  # or one hides the other
     assert all(column["type_config"]["type"] == "number" for column in config.values())
+    # As plain numbers 58.93 stood there with all that a double adds: "58.930000000000000".
+    assert all(column["type_config"]["format"] == "%g" for column in config.values())
     assert [f"{change_us(ns):+.1f}" for ns in (-40.0, 40.0, -60.0)] == ["+0.0", "+0.0", "-0.1"]
 
 

@@ -23,7 +23,7 @@ from profiler_core.ui.table import change_us, column_of_each_run, column_of_time
 _HEIGHT_PX = 460
 # (characters of a name, the column that holds them in px, characters of a run's name) of two runs
 # and of more: the kind fits beside their times into a window of 1280 px.
-_ROOM, _LITTLE_ROOM = (34, 248, 16), (30, 230, 10)
+_ROOM, _LITTLE_ROOM = (32, 248, 16), (29, 230, 10)
 _COUNTED = ("dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes")
 _NO_NEWS_US = 0.5  # per step; smaller than what two profiled runs of the same code differ by
 
