@@ -18,6 +18,7 @@ from profiler_core.analysis.ranks.job_summary import (
     idle_by_cause,
 )
 from profiler_core.analysis.step_time import Clock
+from profiler_core.analysis.unprofiled_idle import unprofiled_idle_of_job
 from profiler_core.analysis.waterfall import (
     CLOCKS,
     LATE_WORK,
@@ -78,14 +79,31 @@ def job_steps(sides: Sequence[Side]) -> tuple[JobStep | None, ...]:
 
 def profiled_job_step(path: CriticalPath) -> JobStep:
     """The step on the profiler's clock, by the traces alone."""
-    shares = {
+    idle_ns = {f"idle_{cause}": ns for cause, ns in idle_by_cause(path).items()}
+    shares = {**_work_ns(path), **idle_ns}
+    return _job_step(path, shares, round(path.step_ns), "profiled")
+
+
+def unprofiled_job_step(path: CriticalPath, step_ns: float) -> JobStep:
+    """The step without the profiler, by the traces and its measured time.
+
+    Args:
+        path: of `Job.unprofiled`.
+        step_ns: unprofiled.
+    """
+    idle_ns = unprofiled_idle_of_job(path, step_ns)
+    clocks_ns = min(0.0, step_ns - path.busy_ns)
+    shares = {**_work_ns(path), CLOCKS: clocks_ns, **idle_ns}
+    return _job_step(path, shares, round(step_ns), "unprofiled")
+
+
+def _work_ns(path: CriticalPath) -> dict[str, float]:
+    return {
         "other_compute": sum(path.work_ns.values()),
         SLOWED_WORK: path.slowed_ns,
         LATE_WORK: path.late_work_ns,
         OVERLAP: path.overlap_ns,
-        **{f"idle_{cause}": ns for cause, ns in idle_by_cause(path).items()},
     }
-    return _job_step(path, shares, round(path.step_ns), "profiled")
 
 
 def _job_step(

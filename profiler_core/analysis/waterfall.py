@@ -18,10 +18,11 @@ from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.ranks.awaited import LATE_SHARE
-from profiler_core.analysis.ranks.host_bound import as_idle, untold_waiting
+from profiler_core.analysis.ranks.host_bound import untold_waiting
 from profiler_core.analysis.ranks.job_summary import BUBBLE, LATE_RANK, OTHER_RANKS, SLOWED
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.summary import Summary
+from profiler_core.analysis.unprofiled_idle import IDLE, OWN_PACE, unprofiled_idle
 
 # Bars of device work, in the order of the design, with their labels.
 WORK_CLASSES: dict[str, str] = {
@@ -35,7 +36,7 @@ WORK_CLASSES: dict[str, str] = {
     "copy": "copies and memsets",
 }
 SLOWED_WORK, LATE_WORK = "slowed", "late_work"  # of a job of ranks
-OVERLAP, CLOCKS, IDLE = "overlap", "clocks", "idle"
+OVERLAP, CLOCKS = "overlap", "clocks"
 OTHER_LABELS: dict[str, str] = {
     SLOWED_WORK: "slowed by transfers beside it",
     LATE_WORK: "waiting for a late rank: its work",
@@ -165,7 +166,7 @@ def waterfall(
             baseline_ns=whole_ns[0].get(key, 0),
             candidate_ns=whole_ns[1].get(key, 0),
             estimated=scales != (1.0, 1.0)
-            or (clock == "unprofiled" and key.startswith("idle_") and key != _OWN_PACE),
+            or (clock == "unprofiled" and key.startswith("idle_") and key != OWN_PACE),
             groups=tuple(parts.get(key, ())),
         )
         for key in order
@@ -177,9 +178,6 @@ def waterfall(
     return Waterfall(rows, totals[0], totals[1], clock, notes)
 
 
-_OWN_PACE = "idle_between_kernels"
-_BUBBLE = f"idle_{BUBBLE}"
-_LATE_IDLE = f"idle_{LATE_RANK}"
 _UNTOLD = (
     "Under the profiler each rank's host needs longer than a step takes without it, so which of "
     "them is late the traces do not say: this waiting counts as idle time of the host."
@@ -260,50 +258,8 @@ def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     by_cause = {cause: ns / n for cause, ns in causes.items()}
     if clock == "profiled":
         return {**parts, **{f"idle_{cause}": ns for cause, ns in by_cause.items()}}
-    if summary.critical is not None:
-        untold_ns = untold_waiting(summary.critical, total)
-        by_cause = as_idle(summary.critical, by_cause, untold_ns)
-    measured = {f"idle_{cause}": ns for cause, ns in by_cause.items()}
-    # The device's own pace is not the profiler's doing; all else is the host's. Where a launch came
-    # late the device would have needed its own gap all the same, had the host been in time.
-    own_gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns
-    own_pace_ns = min(measured.pop(_OWN_PACE, 0.0) + own_gaps_ns, idle)
-    parts[_OWN_PACE] = own_pace_ns
-    return {**parts, **_host_shares(summary, measured, idle - own_pace_ns)}
-
-
-def _host_shares(
-    summary: Summary, measured: Mapping[str, float], rest_ns: float
-) -> dict[str, float]:
-    """Idle time of the unprofiled step that is the host's doing, in the profiled proportions.
-
-    Long pauses of the late rank's host and a pipeline's bubble last as long without the profiler,
-    and no waiting for another rank is longer without it.
-    """
-    path = summary.critical
-    fixed: dict[str, float] = {}
-    if path is not None and path.late is not None and path.late.stalled_ns:
-        fixed[_LATE_IDLE] = min(path.late.stalled_ns, rest_ns)
-    if path is not None and measured.get(_BUBBLE):
-        fixed[_BUBBLE] = min(measured[_BUBBLE], rest_ns - sum(fixed.values()))
-    host = {key: ns - fixed.get(key, 0.0) for key, ns in measured.items()}
-    rest_ns -= sum(fixed.values())
-    total_ns = sum(host.values())
-    if total_ns == 0:
-        shares = {IDLE: rest_ns}
-    elif path is None or rest_ns <= total_ns:
-        shares = {key: ns * rest_ns / total_ns for key, ns in host.items()}
-    else:
-        own = {key: ns for key, ns in host.items() if key.startswith("idle_host_")}
-        own_ns = sum(own.values())
-        more_ns = rest_ns - total_ns
-        more = (
-            {key: more_ns * ns / own_ns for key, ns in own.items()} if own_ns else {IDLE: more_ns}
-        )
-        shares = {key: host.get(key, 0.0) + more.get(key, 0.0) for key in {**host, **more}}
-    for key, ns in fixed.items():
-        shares[key] = shares.get(key, 0.0) + ns
-    return shares
+    gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns
+    return {**parts, **unprofiled_idle(by_cause, idle, gaps_ns, summary.critical, total)}
 
 
 def _scale(summary: Summary, total: int, clock: Clock) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from profiler_core.analysis.ranks.alike import AlikeRanks
+from profiler_core.analysis.ranks.claim import Claim, claim_of
 from profiler_core.analysis.ranks.comparison import overlap_share
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job import CollectiveRow, Straggler
@@ -97,9 +98,19 @@ class JobAnswer(Answer, frozen=True):
     """One job."""
 
     source: Annotated[str, means("the place")]
-    headline: Annotated[str, means("who waits for whom in the profiled steps, in one sentence")]
+    headline: Annotated[str, means("who waits for whom, in one sentence")]
+    claim: Annotated[
+        Claim,
+        means(
+            "the same: {keys}",
+            waiting="`for_rank`, `in_turn`, `none`, `untold`, `no_rank`",
+            step_ns="unprofiled; null: it was not timed, and the claim is of the profiled steps",
+            late_ns="what the others wait for the rank, without the profiler",
+            untold_ns="profiled waiting that may be the profiler's doing",
+        ),
+    ]
     without_profiler: Annotated[
-        str, means("what of it does not hold in the unprofiled step, in one sentence; else empty")
+        str, means("what the profiled steps say otherwise, in one sentence; else empty")
     ]
     ranks: Annotated[tuple[RankAnswer, ...], means("one entry a rank: {keys}")]
     collectives: Annotated[
@@ -120,7 +131,10 @@ class JobAnswer(Answer, frozen=True):
     compute_imbalance: Annotated[float | None, _OF_ALL]
     skew_ns: Annotated[float | None, _OF_ALL]
     overlap_share: Annotated[float | None, _OF_ALL]
-    straggler: Annotated[Straggler | None, means("{keys}; null where no rank stands out")]
+    straggler: Annotated[
+        Straggler | None,
+        means("the claim's rank in the profiled steps: {keys}; null where it does not stand out"),
+    ]
     critical_path: Annotated[
         CriticalPathAnswer | None,
         means("{keys}; null for one rank, and where the ranks have no step in common"),
@@ -185,12 +199,16 @@ def ranks_answer(jobs: Sequence[PlacedJob], hta: HtaAnswer | None = None) -> Ran
 
 
 def _job(placed: PlacedJob) -> JobAnswer:
-    job, compiling = placed.job, compiling_of(placed)
+    job, compiling = placed.timed, compiling_of(placed)
+    claim = claim_of(job)
+    is_named = job.straggler is not None and job.straggler.rank == claim.rank
     return JobAnswer.of(
         job,
         source=placed.source,
         headline=plain(headline(job)),
-        without_profiler=without_profiler(job, placed.unprofiled_step_ns),
+        claim=claim,
+        straggler=job.straggler if is_named else None,
+        without_profiler=without_profiler(job),
         overlap_share=overlap_share(job),
         ranks=tuple(map(RankAnswer.of, job.ranks)),
         mesh=tuple(map(MeshAnswer.of, job.mesh)),

@@ -5,7 +5,7 @@ Rank 0 works in the run directory itself; what rank r writes lies at the same pl
 in a collective for ever.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +60,44 @@ def bound_logs(run: Path, most_bytes: int = MOST_LOG_BYTES) -> str:
     )
 
 
-def run_folders(writer: RunWriter, n_ranks: int) -> Iterator[Path]:
-    """The run directory of each rank; further ones get a run.json, without rank 0's timing."""
+def run_folders(
+    writer: RunWriter, n_ranks: int, gpus: Sequence[Mapping[str, Any]] = ()
+) -> Iterator[Path]:
+    """The run directory of each rank; further ones get a run.json, without rank 0's timing.
+
+    Args:
+        writer: of rank 0.
+        n_ranks: of the job.
+        gpus: by rank, what run.json's `environment` says of its GPU; () where no rank has one.
+    """
     run, record = writer.directory, writer.record
     yield run
     for rank in range(1, n_ranks):
         folder = directory_of(run, rank)
         if folder.is_dir():
             own = {"run_id": f"{record['run_id']}.rank{rank}", "rank": rank, "status": "finished"}
-            write_json(folder / names.RUN_JSON, {**record, **own, "measurement": {}})
+            environment = {**record["environment"], **(gpus[rank] if rank < len(gpus) else {})}
+            own_record = {**record, **own, "environment": environment, "measurement": {}}
+            write_json(folder / names.RUN_JSON, own_record)
             yield folder
+
+
+def gpus_of_ranks(
+    environments: Sequence[Mapping[str, Any]], facts: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """By rank, the keys of run.json's `environment` that are of its GPU alone.
+
+    Args:
+        environments: as each rank's process tells them; without a GPU nothing comes of them.
+        facts: by rank, of the library that samples its GPU; () where none does.
+    """
+    if not environments[0].get("gpu"):
+        return []
+    sampled = facts if len(facts) == len(environments) else [{}] * len(environments)
+    return [
+        {**{key: own[key] for key in own if key == "device" or key.startswith("gpu")}, **its_facts}
+        for own, its_facts in zip(environments, sampled, strict=True)
+    ]
 
 
 class RankGroup:

@@ -16,7 +16,7 @@ from profiler_core.capture.cores import SharedCores
 from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
-from profiler_core.capture.ranks import RankGroup, bound_logs, run_folders
+from profiler_core.capture.ranks import RankGroup, bound_logs, gpus_of_ranks, run_folders
 from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
 from profiler_core.capture.second_process import SecondProcess, questions
@@ -50,6 +50,7 @@ class VariantRun:
         self.cores = SharedCores()
         self.can_be_held = False  # to a CPU, by its step
         self._child: Child | RankGroup | None = None
+        self._gpus: list[dict[str, Any]] = []  # by rank, what run.json says of them
         self._n_shapes = 1
         self._labels: list[str] = []
         self._typical_step_ns = 1
@@ -89,13 +90,17 @@ class VariantRun:
     def loaded(self) -> None:
         """Wait until torch is there."""
         with self._phase("starting"):
-            result = self._running_child().answer()
+            of_ranks = [result["environment"] for result in self._running_child().answers()]
             environment = self.writer.record["environment"]
-            environment.update(result["environment"])
+            environment.update(of_ranks[0])
             telemetry = self._context.telemetry
             self.writer.measurement.update(telemetry.facts())
             if telemetry.gpu is not None:
                 environment.update(telemetry.gpu.facts())
+            self._gpus = gpus_of_ranks(of_ranks, telemetry.gpu_facts())
+            if len(self._gpus) > 1:
+                uuids = [gpu.get("gpu_uuid") for gpu in self._gpus]
+                self.writer.measurement["rank_gpu_uuids"] = uuids
 
     def prepare(self) -> None:
         """Build, first call, warm-up."""
@@ -226,7 +231,7 @@ class VariantRun:
     def close(self) -> None:
         """End the first child, keep the source lines that its logs name, make its files small."""
         self.kill()
-        for folder in run_folders(self.writer, self._context.spec.n_ranks):
+        for folder in run_folders(self.writer, self._context.spec.n_ranks, self._gpus):
             self._keep_sources(folder)
             pack(folder)
         self.writer.note(bound_logs(self.writer.directory))

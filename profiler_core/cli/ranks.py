@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from profiler_core import extras
-from profiler_core.analysis.job_step import profiled_job_step
+from profiler_core.analysis.job_step import profiled_job_step, unprofiled_job_step
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.rows.ranks import (
@@ -129,9 +129,9 @@ class _Shown:
 
 
 def _text(placed: PlacedJob) -> str:
-    job = placed.job
+    job = placed.timed
     verdict = f"{plain(headline(job))}. {evidence(job)} {slowest_link(job)}".strip()
-    verdict = f"{verdict} {without_profiler(job, placed.unprofiled_step_ns)}".strip()
+    verdict = f"{verdict} {without_profiler(job)}".strip()
     rows = [
         [
             f"rank {row.rank}",
@@ -155,7 +155,7 @@ def _text(placed: PlacedJob) -> str:
     if len(job.ranks) > 2:
         parts.append(_alike(job))
     if job.critical is not None:
-        parts.append(_job_step(job.critical))
+        parts.append(_job_step(job.critical, job.unprofiled_step_ns))
     if job.collectives:
         parts.append(_collectives(job))
     compiling = compiling_rows(compiling_of(placed)[:_SHOWN_RANKS])
@@ -172,9 +172,12 @@ def _alike(job: Job) -> str:
     return table(head, [[cell.text for cell in row] for row in alike_rows(job.alike)])
 
 
-def _job_step(path: CriticalPath) -> str:
-    rows = job_step_rows((profiled_job_step(path),))
-    head = [f"along rank {path.rank}, profiled", ""]
+def _job_step(path: CriticalPath, unprofiled_ns: float | None) -> str:
+    steps = [profiled_job_step(path)]
+    if unprofiled_ns is not None:
+        steps.append(unprofiled_job_step(path, unprofiled_ns))
+    rows = job_step_rows(steps)
+    head = [f"along rank {path.rank}", *(step.clock for step in steps)]
     return table(head, [[cell.text for cell in row] for row in rows])
 
 

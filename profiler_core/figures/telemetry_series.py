@@ -96,19 +96,22 @@ def telemetry_series(
 
 def _draw(figure: go.Figure, line: Line, label: str, suffix: str, palette: Palette) -> None:
     xs, ys = _with_gaps(line.points)
+    name = plotly_text(label if line.rank is None else f"{label}, rank {line.rank}")
+    is_first = not line.rank  # further ranks of a job are thinner lines of its colour
     figure.add_scatter(
         x=xs,
         y=ys,
         mode="lines" if len(line.points) > 1 else "markers",
         line={
             "color": palette.run(line.run),
-            "width": 2 if line.run == 0 else 1.6,
+            "width": (2 if line.run == 0 else 1.6) if is_first else 1,
+            "dash": "solid" if is_first else "dot",
             "shape": "hv" if line.key in _STEPS else "linear",
         },
-        name=plotly_text(label),
+        name=name,
         xaxis=f"x{suffix}",
         yaxis=f"y{suffix}",
-        hovertemplate=f"{plotly_text(label)}: %{{y:.4~g}}<extra></extra>",
+        hovertemplate=f"{name}: %{{y:.4~g}}<extra></extra>",
     )
 
 

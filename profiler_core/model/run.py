@@ -131,6 +131,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     profiled: Telemetry | None = None  # all steps of the profiled pass; n_steps: the active ones
     telemetry_source: str | None = None  # "nvml" or "amdsmi"
     rank_gpus: tuple[int, ...] = ()  # of a job: the gpu_index of each rank's samples
+    rank_gpu_uuids: tuple[str | None, ...] = ()  # likewise
     telemetry_missing: str | None = None  # why no GPU was sampled, a sentence
     host_missing: str | None = None  # why the process was not sampled, a sentence
     compiled_by_script: CompiledByScript | None = None  # None: nothing, or it was not looked for

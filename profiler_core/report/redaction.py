@@ -15,8 +15,9 @@ import msgspec
 import numpy as np
 
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.telemetry.run import RankGpu
 from profiler_core.model.compilation import Frame, GuardFailure
-from profiler_core.model.run import RunRecord
+from profiler_core.model.run import Measurement, RunRecord
 from profiler_core.report.contents import Contents
 
 HIDDEN = "(left out)"
@@ -106,6 +107,8 @@ class _Redactor:
         if isinstance(value, list):
             return [self._of(item) for item in value]
         if isinstance(value, msgspec.Struct):
+            if isinstance(value, Measurement):
+                value = msgspec.structs.replace(value, rank_gpu_uuids=())
             named = {f: self._of(getattr(value, f)) for f in value.__struct_fields__}
             return msgspec.structs.replace(value, **named)
         if is_dataclass(value):
@@ -117,5 +120,7 @@ class _Redactor:
             value = replace(value, sources=tuple((label, "") for label, _ in value.sources))
         elif isinstance(value, Frame | GuardFailure):
             value = replace(value, code="")
+        elif isinstance(value, RankGpu):
+            value = replace(value, gpu_uuid=None)
         named = {f.name: self._of(getattr(value, f.name)) for f in fields(value) if f.init}
         return replace(value, **named)

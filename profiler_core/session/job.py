@@ -30,6 +30,11 @@ class PlacedJob:
     job: Job
     unprofiled_step_ns: float | None = None  # where it was timed
 
+    @property
+    def timed(self) -> Job:
+        """The job along the rank that is awaited without the profiler, where it was timed."""
+        return self.job.unprofiled(self.unprofiled_step_ns)
+
 
 def jobs_at(location: str, reading: Reading | None = None) -> tuple[PlacedJob, ...]:
     """The jobs of a location, the baseline first: a whole capture holds several.
@@ -68,7 +73,7 @@ def job_of_ranks(
 
 def compared(jobs: Sequence[PlacedJob]) -> tuple[Measure, ...]:
     """Several jobs side by side; nothing of a single one."""
-    return measures(tuple(placed.job for placed in jobs)) if len(jobs) > 1 else ()
+    return measures(tuple(placed.timed for placed in jobs)) if len(jobs) > 1 else ()
 
 
 def _sources(location: str) -> list[str]:

@@ -361,14 +361,14 @@ MUTANTS = (
         "    if idle < 0:  # the clock", "    if False:  # the clock", ("test_waterfall.py",),
     ),
     Mutant(
-        "waterfall.py", "the device's own pace is not scaled",
-        "_host_shares(summary, measured, idle - own_pace_ns)",
-        "_host_shares(summary, measured, idle)",
+        "unprofiled_idle.py", "the device's own pace is not scaled",
+        "_host_shares(path, measured, idle_ns - own_pace_ns)",
+        "_host_shares(path, measured, idle_ns)",
         ("test_waterfall.py",),
     ),
     Mutant(
         "waterfall.py", "a gap that the profiler made costs the device's own gap",
-        "own_gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns", "own_gaps_ns = 0.0",
+        "gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns", "gaps_ns = 0.0",
         ("test_waterfall.py",),
     ),
     Mutant(

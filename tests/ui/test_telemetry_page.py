@@ -53,6 +53,34 @@ def test_a_pair_is_judged_and_its_numbers_stand_side_by_side(home):
     assert "from their deadline" in text
 
 
+def test_the_page_shows_the_gpu_of_every_rank_of_a_job(home):
+    for variant in ("eager", "default"):
+        folder = home / "runs" / "r" / variant
+        record = json.loads((folder / "run.json").read_text())
+        uuids = ["GPU-of-0", f"GPU-of-1-{variant}"]
+        record["measurement"] |= {"rank_gpus": [0, 5], "rank_gpu_uuids": uuids}
+        (folder / "run.json").write_text(json.dumps(record | {"world_size": 2}))
+        rows = [json.loads(line) for line in (folder / "nvml.jsonl").read_text().splitlines()]
+        rows += [row | {"gpu_index": 5, "power_w": 100.0, "sm_clock_mhz": 1111} for row in rows]
+        (folder / "nvml.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    app = opened(**PAIR)
+    text = text_of(app)
+    for word in (
+        "The GPU of each rank",
+        "rank 0, GPU 0",
+        "rank 1, GPU 5",
+        "1111 MHz",
+        "GPU-of-1-eager",
+        "GPU-of-1-default",
+        "those of the other ranks are dotted",
+    ):
+        assert word in text
+    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+    names = [line["name"] for line in figure["data"]]
+    for variant in ("eager", "default"):
+        assert {f"{variant}, rank 0", f"{variant}, rank 1"} <= set(names)
+
+
 def test_another_workload_is_no_fair_comparison(home):
     path = home / "runs" / "r" / "default" / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"workload": "another"}))

@@ -4,6 +4,7 @@ from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.telemetry.clock_events import ClockEvent
 from profiler_core.analysis.telemetry.fairness import MOST_APART
 from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.wording.telemetry import clock_event
 from profiler_core.units import format_share
 
 _AT_LIMIT = 0.98  # of the power limit: the regulator keeps a little below it
@@ -118,10 +119,7 @@ def _events(facts: Facts, *kinds: str) -> list[ClockEvent]:
 
 
 def _events_text(events: list[ClockEvent]) -> str:
-    return "; ".join(
-        f"{event.words} ({event.name}, {format_share(event.share)} of the samples)"
-        for event in events
-    )
+    return "; ".join(map(clock_event, events))
 
 
 def _clock(facts: Facts) -> str:

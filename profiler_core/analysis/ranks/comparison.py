@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
+from profiler_core.analysis.ranks.claim import claim_of
 from profiler_core.analysis.ranks.job import CollectiveRow, Job
 
 Unit = Literal["ns", "share", "rank", "bytes_per_s"]
@@ -113,7 +114,9 @@ _MEASURES: tuple[tuple[str, str, str, Unit, int, Callable[[Job], float | None]],
         "share", BETTER_LESS, lambda job: job.compute_imbalance,
     ),
     (
-        "straggler", "Straggler", "The rank that the others wait for, where one stands out.",
-        "rank", NEITHER, lambda job: job.straggler.rank if job.straggler else None,
+        "straggler", "Straggler",
+        "The rank that the others wait for, where one stands out; without the profiler, where the "
+        "step was timed.",
+        "rank", NEITHER, lambda job: claim_of(job).rank,
     ),
 )  # fmt: skip

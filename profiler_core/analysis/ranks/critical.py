@@ -100,6 +100,12 @@ class CriticalPath:
         return self.late.total_work_ns if self.late is not None else 0.0
 
     @property
+    def busy_ns(self) -> float:
+        """What devices work: all of the step but idle time and waiting, the late work included."""
+        work_ns = sum(self.work_ns.values()) + self.late_work_ns
+        return work_ns + self.slowed_ns + self.overlap_ns
+
+    @property
     def device_ns(self) -> float:
         """What the rank's device needs for a step, however fast hosts and other ranks are.
 

@@ -91,6 +91,8 @@ class Job:
     links: tuple[Link, ...] = ()  # groups of ranks that do the same, the slowest first
     # Along a rank that works more than the critical one; None: no rank does.
     by_work: CriticalPath | None = None
+    # Of the job; None: not known, and all that is claimed is of the profiled steps.
+    unprofiled_step_ns: float | None = None
 
     def unprofiled(self, step_ns: float | None) -> "Job":
         """The job along the rank that is awaited without the profiler (`awaited_without_profiler`).
@@ -101,7 +103,7 @@ class Job:
         if self.critical is None or step_ns is None:
             return self
         path = awaited_without_profiler(self.critical, self.by_work, step_ns)
-        return replace(self, critical=path)
+        return replace(self, critical=path, unprofiled_step_ns=step_ns)
 
 
 def combine(summaries: Sequence[RankSummary]) -> Job:

@@ -26,8 +26,7 @@ def with_job(summary: Summary, path: CriticalPath, rank: int) -> Summary:
         rank: whose kernels are shown.
     """
     n = summary.n_steps
-    busy = sum(path.work_ns.values()) + path.late_work_ns + path.slowed_ns + path.overlap_ns
-    busy_ns = round(busy * n)
+    busy_ns = round(path.busy_ns * n)
     window_ns = round(path.step_ns * n)
     causes = idle_by_cause(path)
     exposed = (round(path.exposed_transfer_ns * n), round(path.exposed_copy_ns * n))

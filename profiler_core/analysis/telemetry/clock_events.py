@@ -54,12 +54,16 @@ REASONS: tuple[ClockReason, ...] = (
 
 @dataclass(frozen=True)
 class ClockEvent:
-    """A reason with the share of samples that had it."""
+    """A reason with the share of samples that had it.
+
+    rank: of a job, whose GPU had it in the largest share of its samples.
+    """
 
     name: str
     kind: Kind
     words: str
     share: float
+    rank: int | None = None
 
     @property
     def is_throttling(self) -> bool:

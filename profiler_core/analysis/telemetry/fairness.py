@@ -52,9 +52,9 @@ def fairness(
     )
     if baseline is None or candidate is None:
         return Fairness(None, labels, without_clocks=without)
-    sm_mhz = (baseline.sm_clock_mhz, candidate.sm_clock_mhz)
+    sm_clock, sm_mhz = _sm_clocks(baseline, candidate)
     memory_mhz = (baseline.memory_clock_mhz, candidate.memory_clock_mhz)
-    apart = (*_apart("SM clock", sm_mhz), *_apart("memory clock", memory_mhz))
+    apart = (*_apart(sm_clock, sm_mhz), *_apart("memory clock", memory_mhz))
     throttling = tuple(
         (label, event)
         for side, label in zip((baseline, candidate), labels, strict=True)
@@ -75,6 +75,21 @@ def fairness(
         throttling=throttling,
         without_clocks=without,
     )
+
+
+def _sm_clocks(baseline: RunTelemetry, candidate: RunTelemetry) -> tuple[str, _Pair]:
+    """Its name and both; of two jobs of as many ranks those of the rank that differs most."""
+    pair = (baseline.sm_clock_mhz, candidate.sm_clock_mhz)
+    if not baseline.ranks or len(baseline.ranks) != len(candidate.ranks):
+        return "SM clock", pair
+    of_ranks = {
+        own.rank: (own.sm_clock_mhz, other.sm_clock_mhz)
+        for own, other in zip(baseline.ranks, candidate.ranks, strict=True)
+    }
+    worst = max(of_ranks, key=lambda rank: _fraction(of_ranks[rank]) or 0.0)
+    if (_fraction(of_ranks[worst]) or 0.0) <= MOST_APART:
+        return "SM clock", pair
+    return f"SM clock of rank {worst}'s GPU", of_ranks[worst]
 
 
 def _apart(clock: str, mhz: _Pair) -> tuple[ClocksApart, ...]:

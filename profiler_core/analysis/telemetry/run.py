@@ -5,7 +5,7 @@ its sentence in `reasons` under the same key.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -34,6 +34,7 @@ MIN_AVERAGED_S = 1.0
 MIN_CLOCK_SAMPLES = 3
 _OF_A_RANK = (
     "power_w", "energy_per_step_j", "sm_clock_mhz", "temperature_max_c", "memory_used_bytes",
+    "clock_events",
 )  # fmt: skip
 BY_PROFILER = {"gpu": "Only the profiler sampled the GPU, while it recorded the trace."}
 
@@ -44,19 +45,22 @@ class RankGpu:
 
     rank: int
     gpu_index: int
+    gpu_uuid: str | None = None
     power_w: float | None = None
     energy_per_step_j: float | None = None
     sm_clock_mhz: float | None = None
     temperature_max_c: float | None = None
     memory_used_bytes: int | None = None
+    clock_events: tuple[ClockEvent, ...] | None = None
 
 
 @dataclass(frozen=True)
 class RunTelemetry:
     """A run's GPU (and process) while it ran in steady state.
 
-    Of a job of ranks the GPU of its first rank, but for the energy: that is of all its GPUs
-    together, since one that waits for another rank draws less power and saves nothing by it.
+    Of a job of ranks the GPU of its first rank, but for the energy, the highest temperature and
+    what held clocks back: the energy is of all its GPUs together, since one that waits for another
+    rank draws less power and saves nothing by it; the others are of the GPU that has most of them.
 
     phase: where the numbers come from. energy_per_step_j is power_w times phase_ns over n_steps,
     so idle power is in it. *_pct as NVML defines them: the share of time in which at least one
@@ -149,16 +153,17 @@ def run_telemetry(
 
 def _ranks(record: RunRecord, gpus: GpuSamples | None, phase: Phase | None) -> tuple[RankGpu, ...]:
     """The GPU of each rank of a job, as far as run.json says which they are."""
-    of_ranks = record.measurement.rank_gpus if record.measurement else ()
-    if gpus is None or phase is None:
+    if gpus is None or phase is None or record.measurement is None:
         return ()
+    of_ranks, uuids = record.measurement.rank_gpus, record.measurement.rank_gpu_uuids
     made = []
     for rank, index in enumerate(of_ranks):
         samples = gpus.of(index)
         inside = [s for s in samples if phase.holds(s.t_ns)]
         numbers = _Reader(samples, inside, phase, record, {}).numbers() if inside else {}
         kept = {key: numbers.get(key) for key in _OF_A_RANK}
-        made.append(RankGpu(rank=rank, gpu_index=index, **kept))  # type: ignore[arg-type]
+        uuid = uuids[rank] if rank < len(uuids) else None
+        made.append(RankGpu(rank=rank, gpu_index=index, gpu_uuid=uuid, **kept))  # type: ignore[arg-type]
     return tuple(made)
 
 
@@ -175,12 +180,27 @@ def _of_the_job(
         f"NVML counts a collective that waits for another rank as use; the parts of the job's step "
         f"say how busy its {record.world_size} GPUs are."
     )
+    temperatures = [rank.temperature_max_c for rank in ranks if rank.temperature_max_c is not None]
     return {
         "energy_per_step_j": step_j,
         "energy_per_sample_j": None,
         "utilization_gpu_pct": None,
         "utilization_memory_pct": None,
+        "temperature_max_c": max(temperatures, default=None),
+        "clock_events": _clock_events(ranks),
     }
+
+
+def _clock_events(ranks: Sequence[RankGpu]) -> tuple[ClockEvent, ...] | None:
+    """Each reason of the GPU that had it for longest; None where no GPU tells any."""
+    if all(rank.clock_events is None for rank in ranks):
+        return None
+    most: dict[str, ClockEvent] = {}
+    for rank in ranks:
+        for event in rank.clock_events or ():
+            if event.name not in most or event.share > most[event.name].share:
+                most[event.name] = replace(event, rank=rank.rank)
+    return tuple(sorted(most.values(), key=lambda event: -event.share))
 
 
 def _device(samples: Sequence[GpuSample], environment: Mapping[str, object]) -> dict[str, Any]:

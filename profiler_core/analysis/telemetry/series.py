@@ -20,6 +20,7 @@ TITLES: dict[str, str] = {
     "memory": "Device memory in use, GB",
     "cpu": "CPU of the process, % of one core",
 }
+MOST_RANKS = 8  # of a job, whose GPUs are drawn
 MOST_POINTS = 1000  # a line; more cannot be told apart on a screen
 _CPU_WINDOW_NS = 500_000_000  # the kernel counts CPU time in 10 ms: half a second is good to 2 %
 
@@ -28,11 +29,15 @@ Point = tuple[float, float]  # (s on the axis, value)
 
 @dataclass(frozen=True)
 class Line:
-    """One quantity of one run."""
+    """One quantity of one run.
+
+    rank: of a job whose GPU it is; None for a run of one process, and for the process itself.
+    """
 
     run: int
     key: str  # a Key, or the name of a metric that the profiler sampled
     points: tuple[Point, ...]
+    rank: int | None = None
 
 
 @dataclass(frozen=True)
@@ -123,11 +128,17 @@ def _gpu(run: Sampled) -> tuple[GpuSample, ...]:
     return run.gpus.of(run.gpu_index) if run.gpus and run.gpu_index is not None else ()
 
 
+def _gpus(run: Sampled) -> list[tuple[int | None, tuple[GpuSample, ...]]]:
+    """The samples of each rank's GPU; of a run of one process those of its own, without a rank."""
+    of_ranks = run.record.measurement.rank_gpus if run.record.measurement else ()
+    if run.gpus is None or not of_ranks:
+        return [(None, _gpu(run))]
+    return [(rank, run.gpus.of(index)) for rank, index in enumerate(of_ranks[:MOST_RANKS])]
+
+
 def _lines(run: Sampled, zero: int, within: Phase | None) -> list[Line]:
-    gpu = _gpu(run)
     host = run.hosts.samples if run.hosts else ()
     if within is not None:
-        gpu = tuple(s for s in gpu if within.holds(s.t_ns))
         host = tuple(s for s in host if within.holds(s.t_ns))
     of_gpu: dict[Key, Callable[[GpuSample], float | None]] = {
         "sm_clock": lambda s: s.sm_clock_mhz,
@@ -137,7 +148,9 @@ def _lines(run: Sampled, zero: int, within: Phase | None) -> list[Line]:
         "memory": lambda s: None if s.memory_used_bytes is None else s.memory_used_bytes / 1e9,
     }
     gpu_lines = [
-        Line(run.number, key, thinned(_points(gpu, value, zero), MOST_POINTS))
+        Line(run.number, key, thinned(_points(inside, value, zero), MOST_POINTS), rank)
+        for rank, samples in _gpus(run)
+        for inside in [[s for s in samples if within is None or within.holds(s.t_ns)]]
         for key, value in of_gpu.items()
     ]
     return [*gpu_lines, Line(run.number, "cpu", thinned(_cpu(host, zero), MOST_POINTS))]

@@ -2,8 +2,8 @@
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.idle import CAUSES
+from profiler_core.analysis.ranks.claim import Claim, Waiting, claim_of
 from profiler_core.analysis.ranks.critical import Lateness
-from profiler_core.analysis.ranks.host_bound import untold_waiting
 from profiler_core.analysis.ranks.job import Job, Straggler
 from profiler_core.analysis.ranks.links import slowest
 from profiler_core.analysis.wording.sentence import Phrase, Strong, capitalised
@@ -15,57 +15,73 @@ _LEAST_PART_NS = 1_000  # of a lateness that is told
 
 
 def headline(job: Job, where: str = "") -> Phrase:
-    """Who waits for whom, without a full stop.
+    """Who waits for whom (`claim_of`), without a full stop.
 
     Args:
         job: the ranks.
         where: what stands before it in the same sentence ("in default, "); "" begins one.
     """
-    first, *further = _claim(job)
+    first, *further = _claimed(job, claim_of(job))
     if where:
         return (f"{where}{first}", *further)
     return (capitalised(str(first)), *further)
 
 
-def _claim(job: Job) -> Phrase:
+def _claimed(job: Job, claim: Claim) -> Phrase:
     n = len(job.ranks)
-    if not n:
-        return ("no rank of this job could be read",)
-    if job.straggler is not None:
-        late = Strong(f"rank {job.straggler.rank}")
-        if n == 2:
-            waiter = next(row.rank for row in job.ranks if row.rank != job.straggler.rank)
-            return (f"rank {waiter} waits for ", late)
-        waiters = job.straggler.n_waiters
-        if waiters < n - 1:
-            return (
-                f"{waiters} of {n} ranks wait for " if waiters > 1 else "a rank waits for ",
-                late,
-            )
-        return (f"the other {n - 1} ranks wait for ", late)
-    if job.wait_share is None:
-        return (f"who waits for whom cannot be told from {_ranks(n)}",)
-    if job.wait_share < _TELLING_SHARE:
-        return (f"no rank waits: the {n} ranks are even",)
-    return (f"the {n} ranks wait for each other in turn",)
+    match claim.waiting:
+        case Waiting.NO_RANK:
+            return ("no rank of this job could be read",)
+        case Waiting.FOR_RANK:
+            return (_waiters(job, claim.rank), Strong(f"rank {claim.rank}"))
+        case Waiting.UNTOLD if claim.step_ns is None:
+            return (f"who waits for whom cannot be told from {_ranks(n)}",)
+        case Waiting.UNTOLD:
+            return ("who waits for whom cannot be told: the profiler slows the hosts",)
+        case Waiting.NONE:
+            beyond = " beyond the pipeline's bubble" if _has_bubble(job) else ""
+            return (f"no rank waits{beyond}: the {n} ranks are even",)
+        case Waiting.IN_TURN:
+            return (f"the {n} ranks wait for each other in turn",)
+
+
+def _waiters(job: Job, late: int | None) -> str:
+    n = len(job.ranks)
+    if n == 2:
+        waiter = next(row.rank for row in job.ranks if row.rank != late)
+        return f"rank {waiter} waits for "
+    if job.straggler is None or job.straggler.rank != late:
+        return "other ranks wait for "
+    waiters = job.straggler.n_waiters
+    if waiters < n - 1:
+        return f"{waiters} of {n} ranks wait for " if waiters > 1 else "a rank waits for "
+    return f"the other {n - 1} ranks wait for "
+
+
+def _has_bubble(job: Job) -> bool:
+    path, step_ns = job.critical, job.unprofiled_step_ns
+    return path is not None and path.bubble_ns >= _TELLING_SHARE * (step_ns or path.step_ns)
 
 
 def evidence(job: Job) -> str:
-    """The numbers behind the headline; "" where there are none."""
+    """The numbers of the profiled steps behind the headline; "" where there are none."""
     if not job.ranks or job.wait_share is None or job.step_ns is None:
         return ""
-    step = format_duration(job.step_ns)
-    if job.straggler is None:
-        return (
-            f"Ranks spend {format_share(job.wait_share)} of the step of {step} waiting in "
-            "collectives for the one that comes last."
-        )
+    claim = claim_of(job)
+    profiled = "profiled step" if claim.step_ns is not None else "step"
+    step = f"{profiled} of {format_duration(job.step_ns)}"
     late = job.straggler
+    if late is None or claim.rank != late.rank:
+        whose = " for the one that comes last" if late is None else f", {_part(late)}"
+        return (
+            f"Ranks spend {format_share(job.wait_share)} of the {step} waiting in "
+            f"collectives{whose}."
+        )
     waiters = late.n_waiters
     per_rank = format_duration(late.made_wait_ns / waiters)
-    amount = f"{per_rank} of the step of {step}"
+    amount = f"{per_rank} of the {step}"
     if waiters > 1:
-        amount = f"{per_rank} each, on average, of the step of {step}"
+        amount = f"{per_rank} each, on average, of the {step}"
     longest = sorted(job.ranks, key=lambda row: (row.rank == late.rank, -row.waited_ns))[:waiters]
     # Named, as the page puts the name of the run before it.
     subject = f"Rank {longest[0].rank} waits" if waiters == 1 else "They wait"
@@ -76,27 +92,41 @@ def evidence(job: Job) -> str:
     )
 
 
-def without_profiler(job: Job, step_ns: float | None) -> str:
-    """What the headline, which is of profiled steps, does not hold without the profiler; "" if all.
+def without_profiler(job: Job) -> str:
+    """What the unprofiled step says otherwise than the profiled ones; "" where nothing.
 
     Args:
-        job: the ranks.
-        step_ns: of the job, unprofiled; None: not known.
+        job: the ranks, with the step where it is known (`Job.unprofiled`).
     """
-    path = job.unprofiled(step_ns).critical
-    if path is None or step_ns is None:
+    claim, path = claim_of(job), job.critical
+    if path is None or claim.step_ns is None:
         return ""
-    step = f"Without the profiler a step takes {format_duration(step_ns)}"
+    step = f"Without the profiler a step takes {format_duration(claim.step_ns)}"
+    late_ns = format_duration(claim.late_ns)
+    is_untold = claim.untold_ns >= _TELLING_SHARE * path.step_ns
     named = job.straggler.rank if job.straggler is not None else None
-    if path.late_work_ns >= _TELLING_SHARE * step_ns and named != path.rank:
-        waiter = "the other waits" if len(job.ranks) == 2 else "the others wait"
+    if claim.waiting is Waiting.UNTOLD:
+        return f"{step}, less than the hosts need under it: who is late then, traces do not say."
+    if claim.waiting is not Waiting.FOR_RANK:
+        if named is None or path.late is None or path.late.rank != named:
+            return ""
+        return f"{step}, of which waiting for rank {named} takes {late_ns}."
+    waiter = "the other waits" if len(job.ranks) == 2 else "the others wait"
+    if path == job.by_work:
+        is_all = path.device_ns >= claim.step_ns
+        needed = "all" if is_all else format_duration(path.device_ns)
         return (
-            f"{step}, and rank {path.rank}'s device needs {format_duration(path.device_ns)} of it: "
-            f"then {waiter} for rank {path.rank}, which works {format_duration(path.late_work_ns)} "
+            f"{step}, and rank {path.rank}'s device needs {needed} of it: then {waiter} for "
+            f"rank {path.rank}, which works {format_duration(path.late_work_ns)} "
             "more."
         )
-    if sum(untold_waiting(path, step_ns).values()) >= _TELLING_SHARE * path.step_ns:
-        return f"{step}, less than the hosts need under it: who is late then, traces do not say."
+    if named != claim.rank:
+        return f"{step}: then {waiter} {late_ns} for rank {claim.rank}."
+    if is_untold:
+        return (
+            f"{step}, less than the hosts need under it: {late_ns} of waiting for rank "
+            f"{claim.rank} are certain; whose the rest is, traces do not say."
+        )
     return ""
 
 
@@ -104,6 +134,11 @@ def _last_share(late: Straggler) -> str:
     if late.share >= 0.995:
         return f": all waiting is for rank {late.rank}"
     return f": {format_share(late.share)} of all waiting is for rank {late.rank}"
+
+
+def _part(late: Straggler) -> str:
+    part = "all" if late.share >= 0.995 else format_share(late.share)
+    return f"{part} of it for rank {late.rank}"
 
 
 def slowest_link(job: Job) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from profiler_core.analysis.telemetry.clock_events import ClockEvent
 from profiler_core.analysis.telemetry.fairness import MOST_APART, Fairness
 from profiler_core.analysis.telemetry.jitter import SamplerJitter
 from profiler_core.analysis.telemetry.metrics import Metrics
@@ -152,11 +153,13 @@ def clock_sentence(sampled: RunTelemetry) -> str:
         return f"What held the clocks back is not known{f': {reason}' if reason else '.'}"
     if not sampled.clock_events:
         return "Nothing held the clocks back."
-    events = "; ".join(
-        f"{event.words} ({event.name}, {format_share(event.share)} of the samples)"
-        for event in sampled.clock_events
-    )
-    return f"The clocks: {events}."
+    return f"The clocks: {'; '.join(map(clock_event, sampled.clock_events))}."
+
+
+def clock_event(event: ClockEvent) -> str:
+    """One reason with its name and share: "held back … (SwPowerCap, 12 % of the samples)"."""
+    whose = "" if event.rank is None else f" of rank {event.rank}'s GPU"
+    return f"{event.words} ({event.name}, {format_share(event.share)} of the samples{whose})"
 
 
 def jitter_sentence(sampler: SamplerJitter | None) -> str:
@@ -199,7 +202,7 @@ def state_of_gpu(
 
 
 def rank_rows(telemetry: RunTelemetry) -> tuple[tuple[str, ...], ...]:
-    """Of each rank of a job: which, power, energy per step, SM clock, highest temperature, memory.
+    """Of each rank of a job a row below `RANK_HEADS`.
 
     Empty for a run of one process.
     """
@@ -211,6 +214,7 @@ def rank_rows(telemetry: RunTelemetry) -> tuple[tuple[str, ...], ...]:
             "–" if of_rank.sm_clock_mhz is None else f"{of_rank.sm_clock_mhz:.0f} MHz",
             "–" if of_rank.temperature_max_c is None else f"{of_rank.temperature_max_c:.0f} °C",
             format_bytes(of_rank.memory_used_bytes),
+            held_back(of_rank.clock_events),
         )
         for of_rank in telemetry.ranks
     )
@@ -238,7 +242,17 @@ def metric_rows(sampled: Metrics) -> list[tuple[str, ...]]:
     ]
 
 
-RANK_HEADS = ("", "power", "energy per step", "SM clock", "highest temperature", "memory in use")
+RANK_HEADS = (
+    "", "power", "energy per step", "SM clock", "highest temperature", "memory in use",
+    "clocks held back by",
+)  # fmt: skip
+
+
+def held_back(events: Sequence[ClockEvent] | None) -> str:
+    """The names of what held clocks back, for a table."""
+    if events is None:
+        return "not known"
+    return ", ".join(event.name for event in events) or "nothing"
 
 
 def _alone(label: str, telemetry: RunTelemetry) -> Phrase:
@@ -280,9 +294,7 @@ def fairness_statement(judged: Fairness) -> Statement:
         for apart in judged.clocks_apart
     ]
     reasons += [
-        f"the clocks of {label} were {event.words} ({event.name}, {format_share(event.share)} of "
-        "the samples)"
-        for label, event in judged.throttling
+        f"the clocks of {label} were {clock_event(event)}" for label, event in judged.throttling
     ]
     return Statement(("Not a fair comparison",), f"{'; '.join(reasons)}.")
 

@@ -44,6 +44,10 @@ class Telemetry:
         """That of the first rank."""
         return self._measured[0] if self._measured else None
 
+    def gpu_facts(self) -> list[dict[str, Any]]:
+        """Of each rank's GPU what does not change, for `environment` of its run.json."""
+        return [device.facts() for device in self._measured]
+
     def facts(self) -> dict[str, Any]:
         """For `measurement` of run.json: what is sampled through what, and what is not, and why."""
         of_ranks = [device.index for device in self._measured]

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from profiler_core.analysis.ranks.claim import Waiting, claim_of
 from profiler_core.analysis.ranks.comparison import overlap_share
-from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link, without_profiler
 from profiler_core.analysis.wording.sentence import Phrase, listed
 from profiler_core.ui.headline import show_claim
@@ -18,12 +18,11 @@ def show_headline(chosen: ChosenJobs) -> None:
     """Facts, the sentence on the baseline (or on all, where it is the same), and the evidence."""
     jobs = chosen.jobs
     facts = [*entry_facts(jobs[0].entry), f"{len(jobs[0].job.ranks)} ranks"]
-    bad = any(chosen_job.job.straggler for chosen_job in jobs)
+    bad = any(claim_of(chosen_job.job).waiting is Waiting.FOR_RANK for chosen_job in jobs)
     lines = []
     for chosen_job in jobs:
         job = chosen_job.job
-        step_ns = step_time_ns(chosen_job.entry.run.measurement)
-        texts = (evidence(job), without_profiler(job, step_ns), slowest_link(job))
+        texts = (evidence(job), without_profiler(job), slowest_link(job))
         start = f"{chosen_job.label}: " if len(jobs) > 1 else ""
         lines += [f"{start}{text}" for text in texts if text]
     if len(jobs) > 1:

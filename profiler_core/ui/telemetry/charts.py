@@ -4,7 +4,7 @@ import streamlit as st
 
 from profiler_core.analysis.rows.table import Table, text_row
 from profiler_core.analysis.telemetry.metrics import metric_lines
-from profiler_core.analysis.telemetry.series import Axis, lines
+from profiler_core.analysis.telemetry.series import MOST_RANKS, Axis, lines
 from profiler_core.analysis.wording.telemetry import METRIC_HEADS, METRICS_NOTE, metric_rows
 from profiler_core.figures.telemetry_series import phase_shades, telemetry_series
 from profiler_core.ui.address import in_address
@@ -41,6 +41,8 @@ def show_series(runs_of_page: Recorded) -> None:
         return
     palette = colors()
     show_legend([(run.label, palette.run(run.number)) for run in runs_of_page.runs])
+    if any(line.rank for line in drawn.lines):
+        st.html(f"<p class=fs-note>{_RANKS}</p>")
     shades = phase_shades(drawn)
     if shades:
         st.html(f"<p class=fs-note>{shades}</p>")
@@ -75,6 +77,10 @@ def show_metrics(runs_of_page: Recorded) -> None:
     show_table(Table(("", *METRIC_HEADS), rows), named=True, width_px=1040)
 
 
+_RANKS = (
+    f"Of a job a line for each rank's GPU, of up to {MOST_RANKS}: rank 0's is solid, those of the "
+    "other ranks are dotted. The process is rank 0's."
+)
 _NOTHING: dict[Axis, str] = {
     "steady": "No run has a phase in which it ran alone.",
     "capture": "There is nothing to draw.",

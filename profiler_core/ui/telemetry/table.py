@@ -7,6 +7,7 @@ from profiler_core.analysis.wording.telemetry import (
     RANK_HEADS,
     Reading,
     clock_sentence,
+    held_back,
     rank_rows,
     readings,
 )
@@ -44,9 +45,13 @@ def show_readings(recorded: Recorded) -> None:
 def show_ranks(recorded: Recorded) -> None:
     """The GPU of each rank of the jobs among the runs; nothing where there is none."""
     rows = tuple(
-        (Cell(sampled.label if position == 0 else ""), *text_row(*row))
+        (
+            Cell(sampled.label if of_rank.rank == 0 else ""),
+            Cell(row[0], note=of_rank.gpu_uuid or ""),
+            *text_row(*row[1:]),
+        )
         for sampled in recorded.runs
-        for position, row in enumerate(rank_rows(sampled.telemetry))
+        for of_rank, row in zip(sampled.telemetry.ranks, rank_rows(sampled.telemetry), strict=True)
     )
     if rows:
         section("The GPU of each rank", "The energy of a job is the sum over its GPUs.")
@@ -95,9 +100,7 @@ def _change(runs: tuple[SampledRun, ...], number: int, label: str) -> str:
 
 def _clocks(run: SampledRun) -> Cell:
     telemetry, change = run.telemetry, Change() if run.number else None
-    if not telemetry.clock_events:
-        is_unknown = telemetry.clock_events is None
-        return Cell("not known" if is_unknown else "nothing", change=change)
-    names = ", ".join(event.name for event in telemetry.clock_events)
+    names = held_back(telemetry.clock_events)
     tone: Tone = "worse" if telemetry.throttling else ""
-    return Cell(names, tone, change, note=clock_sentence(telemetry))
+    note = clock_sentence(telemetry) if telemetry.clock_events else ""
+    return Cell(names, tone, change, note=note)

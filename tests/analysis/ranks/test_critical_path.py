@@ -150,9 +150,9 @@ def test_a_slow_host_under_the_profiler_does_not_hide_the_late_ranks_work(name):
                      r"do not say\."),
     ],
 )  # fmt: skip
-def test_the_headline_of_the_ranks_says_what_holds_without_the_profiler(name, sentence, capsys):
+def test_a_sentence_says_where_profiled_steps_say_otherwise(name, sentence, capsys):
     ((placed),) = jobs_at(str(JOBS / name / "eager"))
-    text = without_profiler(placed.job, placed.unprofiled_step_ns)
+    text = without_profiler(placed.timed)
     assert re.fullmatch(f"Without the profiler a step {sentence}" if sentence else "", text)
     assert main(["ranks", str(JOBS / name / "eager")]) == 0
     assert ("Without the profiler" in capsys.readouterr().out) == bool(sentence)

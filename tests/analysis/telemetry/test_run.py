@@ -9,6 +9,7 @@ from profiler_core.analysis.telemetry.jitter import jitter
 from profiler_core.analysis.telemetry.phases import phase_of, phases, steady_phase
 from profiler_core.analysis.telemetry.run import run_telemetry, without_samples
 from profiler_core.analysis.wording.telemetry import (
+    clock_sentence,
     fairness_statement,
     jitter_sentence,
     rank_rows,
@@ -329,3 +330,33 @@ def test_the_energy_of_a_job_is_that_of_all_its_gpus():
     alone = run_telemetry(job, samples())  # rank 1's was not sampled
     assert alone.energy_per_step_j is None
     assert "Not every rank" in alone.reasons["energy_per_step_j"]
+
+
+def of_two_gpus(**second):
+    """A job whose rank 1 has GPU 3, with samples of its own; GPU 0 is rank 0's."""
+    own = [replace_struct(s, gpu_index=3, **second) for s in samples().samples]
+    both = GpuSamples(tuple(sorted((*samples().samples, *own), key=lambda s: s.t_ns)))
+    job = record(world_size=2)
+    uuids = ("GPU-a", "GPU-b")
+    measurement = replace_struct(job.measurement, rank_gpus=(0, 3), rank_gpu_uuids=uuids)
+    return run_telemetry(replace_struct(job, measurement=measurement), both)
+
+
+def test_a_further_ranks_gpu_that_is_too_hot_is_told_of_the_job():
+    even, hot = of_two_gpus(), of_two_gpus(clocks_event_reasons=0x20, temperature_c=90.0)
+    assert (even.clock_events, hot.temperature_max_c) == ((), 90)
+    (event,) = hot.throttling
+    assert (event.name, event.share, event.rank) == ("SwThermalSlowdown", 1, 1)
+    assert "100 % of the samples of rank 1's GPU" in clock_sentence(hot)
+    judged = fairness(even, hot, ("eager", "default"))
+    assert judged.fair is False
+    assert "of rank 1's GPU" in fairness_statement(judged).grounds
+    assert [row[-1] for row in rank_rows(hot)] == ["nothing", "SwThermalSlowdown"]
+    assert [of_rank.gpu_uuid for of_rank in hot.ranks] == ["GPU-a", "GPU-b"]
+
+
+def test_a_further_ranks_clocks_make_a_comparison_of_jobs_unfair():
+    judged = fairness(of_two_gpus(), of_two_gpus(sm_clock_mhz=1200.0), ("eager", "default"))
+    (apart,) = judged.clocks_apart
+    assert (apart.clock, apart.mhz) == ("SM clock of rank 1's GPU", (1980, 1200))
+    assert fairness(of_two_gpus(), of_two_gpus(), ("eager", "default")).fair is True

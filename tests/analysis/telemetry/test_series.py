@@ -1,9 +1,11 @@
 """Lines over time: three axes, thinning, phases."""
 
 import pytest
+from msgspec.structs import replace
 
 from profiler_core.analysis.telemetry.series import Sampled, lines, thinned
 from profiler_core.model.run import Round
+from profiler_core.model.telemetry import GpuSamples
 from tests.analysis.telemetry.test_run import MS, PHASE, hosts, record, samples
 
 ROUNDS = tuple(
@@ -58,3 +60,16 @@ def test_a_long_line_keeps_its_peaks():
     assert (54_321.0, 9.0) in kept
     assert [x for x, _ in kept] == sorted(x for x, _ in kept)
     assert thinned(points[:5], 1000) == tuple(points[:5])
+
+
+def test_a_job_has_a_line_for_each_ranks_gpu():
+    """Rank 1's GPU is number 3; number 2 is nobody's."""
+    gpus = [
+        replace(s, gpu_index=n, power_w=400.0 - n) for s in samples().samples for n in (0, 2, 3)
+    ]
+    job = record(PHASE, ROUNDS)
+    job = replace(job, measurement=replace(job.measurement, rank_gpus=(0, 3)))
+    made = lines([Sampled(0, job, GpuSamples(tuple(gpus)), 0, hosts())], "steady")
+    power = [(line.rank, line.points[0][1]) for line in made.lines if line.key == "power"]
+    assert power == [(0, 400.0), (1, 397.0)]
+    assert of(made, "cpu").rank is None

@@ -1,0 +1,72 @@
+"""Who waits for whom in a step of a job: one claim, for headlines, tables and JSON alike.
+
+Where the step is known without the profiler the claim is of that step, and rests on the bars of the
+waterfall: on *waiting for rank r* and *waiting for each other*. Else it is of the profiled steps.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from profiler_core.analysis.ranks.awaited import LATE_SHARE
+from profiler_core.analysis.ranks.host_bound import untold_waiting
+from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS
+from profiler_core.analysis.unprofiled_idle import unprofiled_idle_of_job
+
+
+class Waiting(StrEnum):
+    """What the ranks of a job do."""
+
+    FOR_RANK = "for_rank"  # the others wait for one
+    IN_TURN = "in_turn"  # they wait for each other
+    NONE = "none"  # less than `LATE_SHARE` of the step
+    UNTOLD = "untold"  # the profiler's slowing of hosts hides it, or no collective tells it
+    NO_RANK = "no_rank"  # that could be read
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Of one step of the job, ns per step."""
+
+    waiting: Waiting
+    rank: int | None = None  # that the others wait for
+    step_ns: float | None = None  # unprofiled; None: of the profiled steps
+    late_ns: float = 0.0  # what the others wait for it, without the profiler
+    untold_ns: float = 0.0  # profiled waiting that may be the profiler's doing
+
+
+def claim_of(job: Job) -> Claim:
+    """Who waits for whom, without the profiler where `Job.unprofiled` knows the step.
+
+    Args:
+        job: of ranks.
+    """
+    profiled = _profiled(job)
+    path, step_ns = job.critical, job.unprofiled_step_ns
+    if path is None or step_ns is None or job.wait_share is None:
+        return profiled
+    untold_ns = sum(untold_waiting(path, step_ns).values())
+    idle_ns = unprofiled_idle_of_job(path, step_ns)
+    late_ns = path.late_work_ns + idle_ns.get(f"idle_{LATE_RANK}", 0.0)
+    least_ns = LATE_SHARE * step_ns
+
+    def claim(waiting: Waiting, rank: int | None = None) -> Claim:
+        return Claim(waiting, rank, step_ns, late_ns, untold_ns)
+
+    if path.late is not None and late_ns >= least_ns:
+        return claim(Waiting.FOR_RANK, path.late.rank)
+    if untold_ns >= LATE_SHARE * path.step_ns:
+        return claim(Waiting.UNTOLD)
+    if idle_ns.get(f"idle_{OTHER_RANKS}", 0.0) >= least_ns:
+        return claim(Waiting.IN_TURN)
+    return claim(Waiting.NONE)
+
+
+def _profiled(job: Job) -> Claim:
+    if not job.ranks:
+        return Claim(Waiting.NO_RANK)
+    if job.straggler is not None:
+        return Claim(Waiting.FOR_RANK, job.straggler.rank)
+    if job.wait_share is None:
+        return Claim(Waiting.UNTOLD)
+    return Claim(Waiting.NONE if job.wait_share < LATE_SHARE else Waiting.IN_TURN)
