@@ -8,8 +8,9 @@ from profiler_core.analysis.telemetry.clock_events import ClockEvent
 from profiler_core.analysis.telemetry.host import HostUse
 from profiler_core.analysis.telemetry.jitter import SamplerJitter
 from profiler_core.analysis.telemetry.metrics import Metrics
+from profiler_core.analysis.telemetry.of_ranks import RankGpu
 from profiler_core.analysis.telemetry.phases import Phase, PhaseKind, phase_of, phases
-from profiler_core.analysis.telemetry.run import RankGpu, RunTelemetry
+from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.answers.record import Answer, means
 from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.model.run import RunRecord

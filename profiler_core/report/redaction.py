@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.telemetry.run import RankGpu
+from profiler_core.analysis.telemetry.of_ranks import RankGpu
 from profiler_core.model.compilation import Frame, GuardFailure
 from profiler_core.model.run import Measurement, RunRecord
 from profiler_core.report.contents import Contents

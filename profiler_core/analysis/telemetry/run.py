@@ -5,7 +5,7 @@ its sentence in `reasons` under the same key.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
@@ -13,6 +13,7 @@ from profiler_core.analysis.telemetry.clock_events import ClockEvent, clock_even
 from profiler_core.analysis.telemetry.energy import MeanPower, mean_power
 from profiler_core.analysis.telemetry.host import HostUse, host_use
 from profiler_core.analysis.telemetry.jitter import SamplerJitter, jitter
+from profiler_core.analysis.telemetry.of_ranks import RankGpu, numbers_of_job
 from profiler_core.analysis.telemetry.phases import WORDS, Phase, steady_phase
 from profiler_core.analysis.throughput import batch_size, samples_per_step
 from profiler_core.errors import NothingToAnalyse
@@ -37,21 +38,6 @@ _OF_A_RANK = (
     "clock_events",
 )  # fmt: skip
 BY_PROFILER = {"gpu": "Only the profiler sampled the GPU, while it recorded the trace."}
-
-
-@dataclass(frozen=True)
-class RankGpu:
-    """The GPU of one rank of a job, in steady state; what cannot be given is None."""
-
-    rank: int
-    gpu_index: int
-    gpu_uuid: str | None = None
-    power_w: float | None = None
-    energy_per_step_j: float | None = None
-    sm_clock_mhz: float | None = None
-    temperature_max_c: float | None = None
-    memory_used_bytes: int | None = None
-    clock_events: tuple[ClockEvent, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -135,7 +121,7 @@ def run_telemetry(
     environment = record.environment
     ranks = _ranks(record, gpus, phase)
     if ranks:
-        numbers.update(_of_the_job(ranks, record, reasons))
+        numbers.update(numbers_of_job(ranks, record, reasons))
     return RunTelemetry(
         ranks=ranks,
         **_device(samples, environment),
@@ -165,42 +151,6 @@ def _ranks(record: RunRecord, gpus: GpuSamples | None, phase: Phase | None) -> t
         uuid = uuids[rank] if rank < len(uuids) else None
         made.append(RankGpu(rank=rank, gpu_index=index, gpu_uuid=uuid, **kept))  # type: ignore[arg-type]
     return tuple(made)
-
-
-def _of_the_job(
-    ranks: Sequence[RankGpu], record: RunRecord, reasons: dict[str, str]
-) -> dict[str, object]:
-    """What differs from the numbers of the first rank's GPU; a missing rank leaves no sum."""
-    energies = [rank.energy_per_step_j for rank in ranks if rank.energy_per_step_j is not None]
-    step_j = sum(energies) if len(energies) == len(ranks) else None
-    if step_j is None:
-        reasons.setdefault("energy_per_step_j", "Not every rank's GPU was sampled for long enough.")
-    reasons["energy_per_sample_j"] = "How many samples the ranks share is not known."
-    reasons["utilization_gpu_pct"] = reasons["utilization_memory_pct"] = (
-        f"NVML counts a collective that waits for another rank as use; the parts of the job's step "
-        f"say how busy its {record.world_size} GPUs are."
-    )
-    temperatures = [rank.temperature_max_c for rank in ranks if rank.temperature_max_c is not None]
-    return {
-        "energy_per_step_j": step_j,
-        "energy_per_sample_j": None,
-        "utilization_gpu_pct": None,
-        "utilization_memory_pct": None,
-        "temperature_max_c": max(temperatures, default=None),
-        "clock_events": _clock_events(ranks),
-    }
-
-
-def _clock_events(ranks: Sequence[RankGpu]) -> tuple[ClockEvent, ...] | None:
-    """Each reason of the GPU that had it for longest; None where no GPU tells any."""
-    if all(rank.clock_events is None for rank in ranks):
-        return None
-    most: dict[str, ClockEvent] = {}
-    for rank in ranks:
-        for event in rank.clock_events or ():
-            if event.name not in most or event.share > most[event.name].share:
-                most[event.name] = replace(event, rank=rank.rank)
-    return tuple(sorted(most.values(), key=lambda event: -event.share))
 
 
 def _device(samples: Sequence[GpuSample], environment: Mapping[str, object]) -> dict[str, Any]:
