@@ -100,6 +100,12 @@ def gpus_of_ranks(
     ]
 
 
+def uuids_of_ranks(gpus: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """For `measurement` of run.json, of `gpus_of_ranks`; {} for one process."""
+    uuids = [gpu.get("gpu_uuid") for gpu in gpus]
+    return {"rank_gpu_uuids": uuids} if len(uuids) > 1 else {}
+
+
 class RankGroup:
     """Offers what a Child does; commands go to every rank at once.
 

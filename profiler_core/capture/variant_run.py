@@ -16,7 +16,13 @@ from profiler_core.capture.cores import SharedCores
 from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
-from profiler_core.capture.ranks import RankGroup, bound_logs, gpus_of_ranks, run_folders
+from profiler_core.capture.ranks import (
+    RankGroup,
+    bound_logs,
+    gpus_of_ranks,
+    run_folders,
+    uuids_of_ranks,
+)
 from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
 from profiler_core.capture.second_process import SecondProcess, questions
@@ -98,9 +104,7 @@ class VariantRun:
             if telemetry.gpu is not None:
                 environment.update(telemetry.gpu.facts())
             self._gpus = gpus_of_ranks(of_ranks, telemetry.gpu_facts())
-            if len(self._gpus) > 1:
-                uuids = [gpu.get("gpu_uuid") for gpu in self._gpus]
-                self.writer.measurement["rank_gpu_uuids"] = uuids
+            self.writer.measurement.update(uuids_of_ranks(self._gpus))
 
     def prepare(self) -> None:
         """Build, first call, warm-up."""
