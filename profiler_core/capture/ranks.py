@@ -100,7 +100,7 @@ def gpus_of_ranks(
     ]
 
 
-def uuids_of_ranks(gpus: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def rank_uuids(gpus: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """For `measurement` of run.json, of `gpus_of_ranks`; {} for one process."""
     uuids = [gpu.get("gpu_uuid") for gpu in gpus]
     return {"rank_gpu_uuids": uuids} if len(uuids) > 1 else {}

@@ -20,8 +20,8 @@ from profiler_core.capture.ranks import (
     RankGroup,
     bound_logs,
     gpus_of_ranks,
+    rank_uuids,
     run_folders,
-    uuids_of_ranks,
 )
 from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
@@ -104,7 +104,7 @@ class VariantRun:
             if telemetry.gpu is not None:
                 environment.update(telemetry.gpu.facts())
             self._gpus = gpus_of_ranks(of_ranks, telemetry.gpu_facts())
-            self.writer.measurement.update(uuids_of_ranks(self._gpus))
+            self.writer.measurement.update(rank_uuids(self._gpus))
 
     def prepare(self) -> None:
         """Build, first call, warm-up."""

@@ -2,7 +2,7 @@
 
 import json
 
-from profiler_core.capture.ranks import gpus_of_ranks, run_folders, uuids_of_ranks
+from profiler_core.capture.ranks import gpus_of_ranks, rank_uuids, run_folders
 from profiler_core.capture.run_writer import RunWriter
 
 
@@ -24,6 +24,6 @@ def test_a_further_rank_has_its_own_gpu_and_all_else_of_the_first(tmp_path):
 
 def test_without_a_sampler_the_gpus_are_those_that_torch_tells():
     gpus = gpus_of_ranks([environment(0), environment(1)], [])
-    assert uuids_of_ranks(gpus) == {"rank_gpu_uuids": ["GPU-0", "GPU-1"]}
-    assert uuids_of_ranks(gpus[:1]) == {}
+    assert rank_uuids(gpus) == {"rank_gpu_uuids": ["GPU-0", "GPU-1"]}
+    assert rank_uuids(gpus[:1]) == {}
     assert gpus_of_ranks([{"gpu": None, "device": "cpu"}] * 2, []) == []
