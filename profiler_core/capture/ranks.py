@@ -82,7 +82,7 @@ def run_folders(
             yield folder
 
 
-def gpus_of_ranks(
+def rank_gpus(
     environments: Sequence[Mapping[str, Any]], facts: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """By rank, the keys of run.json's `environment` that are of its GPU alone.
@@ -101,7 +101,7 @@ def gpus_of_ranks(
 
 
 def rank_uuids(gpus: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """For `measurement` of run.json, of `gpus_of_ranks`; {} for one process."""
+    """For `measurement` of run.json, of `rank_gpus`; {} for one process."""
     uuids = [gpu.get("gpu_uuid") for gpu in gpus]
     return {"rank_gpu_uuids": uuids} if len(uuids) > 1 else {}
 

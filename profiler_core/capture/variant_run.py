@@ -16,13 +16,7 @@ from profiler_core.capture.cores import SharedCores
 from profiler_core.capture.counters.variant import count_variant
 from profiler_core.capture.pack import pack
 from profiler_core.capture.process import Child, ChildFailure
-from profiler_core.capture.ranks import (
-    RankGroup,
-    bound_logs,
-    gpus_of_ranks,
-    rank_uuids,
-    run_folders,
-)
+from profiler_core.capture.ranks import RankGroup, bound_logs, rank_gpus, rank_uuids, run_folders
 from profiler_core.capture.rounds import steps_per_round
 from profiler_core.capture.run_writer import RunWriter, write_json
 from profiler_core.capture.second_process import SecondProcess, questions
@@ -103,7 +97,7 @@ class VariantRun:
             self.writer.measurement.update(telemetry.facts())
             if telemetry.gpu is not None:
                 environment.update(telemetry.gpu.facts())
-            self._gpus = gpus_of_ranks(of_ranks, telemetry.gpu_facts())
+            self._gpus = rank_gpus(of_ranks, telemetry.gpu_facts())
             self.writer.measurement.update(rank_uuids(self._gpus))
 
     def prepare(self) -> None:
