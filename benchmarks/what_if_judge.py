@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.step_time import compare_unprofiled, step_time_ns
 from profiler_core.analysis.what_if.change import LEVERS, Change, Lever
 from profiler_core.analysis.what_if.engine import DEVICE_SPREAD, WhatIf
 from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.what_if.replay_inputs import replay_inputs
 from profiler_core.session.run import Run
 from profiler_core.units import format_duration, format_durations, format_share
 
@@ -206,7 +208,10 @@ def _run_at(roots: Sequence[Path], pattern: str) -> Run | None:
 
 def _predicted(lever: Lever, run: Run, step_ns: float | None) -> Prediction | None:
     if lever in _DIRECT:
-        return WhatIf(run.required_trace(), step_ns).saved(Change(lever))
+        trace = run.required_trace()
+        inputs = replay_inputs(run.code, peaks_of(run.required_summary().device.name))
+        change = Change(lever, inputs=inputs if lever == "graph_replay" else ())
+        return WhatIf(trace, step_ns).saved(change)
     return next(
         (
             finding.prediction

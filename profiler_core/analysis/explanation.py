@@ -321,7 +321,9 @@ def explain_run(
     fired = _attempt(
         "The findings",
         notes,
-        lambda: run_findings(trace, summary, record, report, sampled, material.rank_compiling),
+        lambda: run_findings(
+            trace, summary, record, report, sampled, material.rank_compiling, material.code
+        ),
     )
     return fired, tuple(notes)
 

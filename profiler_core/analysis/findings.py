@@ -39,6 +39,7 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.what_if.engine import WhatIf
 from profiler_core.analysis.what_if.together import in_turn
+from profiler_core.model.inductor import InductorLog
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 
@@ -155,6 +156,7 @@ def run_findings(
     compilation: CompilationReport | None = None,
     sampled: RunTelemetry | None = None,
     rank_compiling: tuple[RankCompiling, ...] = (),
+    code: InductorLog | None = None,
 ) -> tuple[Finding, ...]:
     """What stands out in one run that nothing is compared with, most important first.
 
@@ -167,6 +169,7 @@ def run_findings(
         compilation: from its logs, where it has any.
         sampled: its telemetry, where it has any.
         rank_compiling: what compiling cost each rank of its job.
+        code: what Inductor generated, where a log has it.
     """
     facts = Facts(
         trace,
@@ -175,5 +178,6 @@ def run_findings(
         compilation=compilation,
         telemetry=sampled,
         rank_compiling=rank_compiling,
+        code=code,
     )
     return findings(facts)

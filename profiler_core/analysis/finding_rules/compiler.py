@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compilation.compiled_calls import lookup_spans
@@ -218,7 +219,7 @@ def _replayed(
     ids: list[str] = []
     if all(s.event.compile_ids for s in at_stake):
         ids = [compile_id for s in at_stake for compile_id in s.event.compile_ids]
-    change = Change("graph_replay", compile_ids=tuple(dict.fromkeys(ids)))
+    change = replace(facts.replayed, compile_ids=tuple(dict.fromkeys(ids)))
     return change, facts.what_if.saved(change) if at_stake else None
 
 

@@ -24,6 +24,7 @@ from profiler_core.analysis.waterfall import step_shares
 from profiler_core.analysis.what_if.change import Change, Lever
 from profiler_core.analysis.what_if.engine import HOST_SPREAD, WhatIf
 from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.what_if.replay_inputs import replay_inputs
 from profiler_core.analysis.what_if.scene import Three
 from profiler_core.analysis.what_if.tried import Tried
 from profiler_core.model.compilation import Frame
@@ -225,6 +226,11 @@ class Facts:
         """The fastest run beside this one in a precision with this word in its name."""
         fitting = [run for run in self.tried if word in run.precision]
         return min(fitting, key=lambda run: run.step_ns, default=None)
+
+    @cached_property
+    def replayed(self) -> Change:
+        """Its compiled calls as replays of CUDA graphs, with the inputs that these copy."""
+        return Change("graph_replay", inputs=replay_inputs(self.code, self.peaks))
 
     @cached_property
     def what_if(self) -> WhatIf:

@@ -1,7 +1,6 @@
 """The device waits for the host: what the host does meanwhile, and what would help."""
 
 from profiler_core.analysis.finding_rules.facts import GRAPH_MODES, Facts, Finding, Rule
-from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.tried import Tried
 from profiler_core.units import format_duration, format_share
@@ -31,7 +30,7 @@ def launch_bound(facts: Facts) -> Finding | None:
     prediction = _prediction(facts)
     return Finding(
         key="launch_bound",
-        change=Change("graph_replay"),
+        change=facts.replayed,
         title="The device waits for the host.",
         evidence=f"{format_duration(facts.host_idle_ns)} of "
         f"{format_duration(facts.step_ns)} per step ({share}), {n:.0f} launches per step"
@@ -49,7 +48,7 @@ def _prediction(facts: Facts) -> Prediction:
     if tried is not None:
         return facts.measured_by(tried)
     if facts.is_compiled and facts.is_inductors and not with_graphs:
-        return facts.gain(Change("graph_replay"), facts.host_idle_ns)
+        return facts.gain(facts.replayed, facts.host_idle_ns)
     return facts.at_most(facts.host_idle_ns, _OUTSIDE if with_graphs else _NOT_COMPILED)
 
 

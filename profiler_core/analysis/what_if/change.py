@@ -36,6 +36,19 @@ LEVERS: tuple[Lever, ...] = get_args(Lever)
 
 
 @dataclass(frozen=True)
+class ReplayInputs:
+    """Inputs of one compiled graph that a replay copies into its own memory first.
+
+    n: tensors that are neither parameters nor buffers. copy_ns: the device's time for all of their
+    bytes, without the launches.
+    """
+
+    compile_id: str
+    n: int
+    copy_ns: float
+
+
+@dataclass(frozen=True)
 class Change:
     """One lever, and what it changes in the replay of a step.
 
@@ -43,6 +56,7 @@ class Change:
     saves: what part of their time goes (at least, as expected, at most); below 0 where it grows.
     with_launches: the host's work to launch them goes in the same proportion.
     compile_ids: of the compiled calls that it is about; () for all of them.
+    inputs: of a replay, what each copies, as far as it is known.
     rank: of a job, the rank that it is about.
     """
 
@@ -51,4 +65,5 @@ class Change:
     saves: tuple[float, float, float] = (0.0, 0.0, 0.0)
     with_launches: bool = False
     compile_ids: tuple[str, ...] = ()
+    inputs: tuple[ReplayInputs, ...] = ()
     rank: int | None = None

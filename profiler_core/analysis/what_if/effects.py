@@ -11,6 +11,9 @@ from profiler_core.analysis.what_if.scene import Load, Scene, Three
 # The host's work of one replay beyond its entry: copies of inputs into the graph's memory, its
 # launch, its outputs. In threes: least saved, expected, most saved (docs/what_if.md).
 REPLAY_NS: Three = (90_000.0, 32_000.0, 12_000.0)
+# Of them, one input: what each further one takes the host, and its launch the device.
+COPY_NS: Three = (10_000.0, 7_000.0, 4_000.0)
+COPY_ON_DEVICE_NS = 1_000.0
 # What the profiler costs the host for an event inside of generated code, as a part of the average:
 # its short calls of the driver cost less than operators with shapes.
 CALL_EVENTS: Three = (1.0, 0.85, 0.7)
@@ -19,6 +22,12 @@ CALL_EVENTS: Three = (1.0, 0.85, 0.7)
 READS_GO = (0.2, 0.55)
 # What goes of a lookup of compiled code when its guards are not evaluated.
 GUARDS_GO: Three = (0.5, 0.85, 1.0)
+# A long evaluation leaves the processor's caches cold, so that what follows takes longer by this
+# part of its time, at most by half: 1 500 settings of modules take 150 µs on the host of an H200,
+# and what follows 90 µs more. A short one touches no more than the caches hold.
+COLD_AFTER_GUARDS: Three = (0.0, 0.3, 0.6)
+CACHES_HOLD_NS, CACHES_EMPTIED_NS = 50_000.0, 100_000.0
+_MOST_COLD = 0.5
 # From kernel to kernel inside of a replayed graph.
 REPLAYED_GAP_NS: Three = (800.0, 300.0, 50.0)
 # A copy from or to pinned memory: what its call takes, and what part of the device's time stays.
@@ -61,10 +70,24 @@ def no_breaks(load: Load, _: Change, scene: Scene, case: int) -> Load:
 
 
 def lighter_guards(load: Load, _: Change, scene: Scene, case: int) -> Load:
-    """Without the evaluation of guards, but for a part: looking the code up stays."""
+    """Without the evaluation of guards, but for a part: looking the code up stays.
+
+    What follows a long evaluation finds its caches warm.
+    """
     cut = scene.without_guards
-    gone = unprofiled(cut.removable_ns, cut.removable_events, scene.events_ns[case])
-    return Load(load.host_ns - GUARDS_GO[case] * gone, load.device_ns, load.waits)
+    gone = GUARDS_GO[case] * unprofiled(
+        cut.removable_ns, cut.removable_events, scene.events_ns[case]
+    )
+    host = load.host_ns - gone
+    n_lookups = len(scene.lookups)
+    follows_ns = float(np.maximum(0.0, host).sum())
+    if n_lookups and follows_ns:
+        went_ns = float(gone.sum()) / GUARDS_GO[case]
+        each_ns = np.clip(went_ns / n_lookups, CACHES_HOLD_NS, CACHES_EMPTIED_NS)
+        emptied = (each_ns - CACHES_HOLD_NS) / (CACHES_EMPTIED_NS - CACHES_HOLD_NS)
+        cold_ns = COLD_AFTER_GUARDS[case] * emptied * went_ns
+        host = host * (1 - min(_MOST_COLD, cold_ns / follows_ns))
+    return Load(host, load.device_ns, load.waits)
 
 
 def graph_replay(load: Load, change: Change, scene: Scene, case: int) -> Load:
@@ -72,28 +95,45 @@ def graph_replay(load: Load, change: Change, scene: Scene, case: int) -> Load:
     ids = set(change.compile_ids)
     begins = scene.two.begins
     called = [
-        (call, first, last)
-        for call in scene.calls
+        (number, first, last)
+        for number, call in enumerate(scene.calls)
         if not ids or call.compile_id in ids
         for first, last in [np.searchsorted(begins, (call.start_ns, call.end_ns))]
         if last > first and not load.waits[first:last].any()
     ]
     if not called:
         return load
-    cut = scene.without_launches(call for call, _, _ in called)
+    cut = scene.without_launches(scene.calls[number] for number, _, _ in called)
     event_ns = scene.events_ns[case] * CALL_EVENTS[case]
     host = load.host_ns - unprofiled(cut.removable_ns, cut.removable_events, event_ns)
     device = load.device_ns.copy()
-    for _, first, last in called:
+    inputs = {entry.compile_id: entry for entry in change.inputs}
+    for number, first, last in called:
         pieces = device[first:last]
         n = int(np.count_nonzero(pieces))
         if not n:
             continue
         busy = pieces.sum() + (n - 1) * min(REPLAYED_GAP_NS[case], scene.two.gap_ns)
+        copied = inputs.get(scene.calls[number].compile_id or "")
+        if copied is not None and _takes_new_inputs(scene, number):
+            host[first] += (copied.n - 1) * COPY_NS[case]
+            busy += copied.n * (COPY_ON_DEVICE_NS + scene.two.gap_ns) + copied.copy_ns
         device[first:last] = 0.0
         device[first] = busy
         host[first] += REPLAY_NS[case]
     return Load(host, device, load.waits)
+
+
+def _takes_new_inputs(scene: Scene, number: int) -> bool:
+    """Was anything launched since the compiled call before it, or is it the first of its step?
+
+    What one replay hands the next lies in the graphs' own memory, and is not copied.
+    """
+    call, before = scene.calls[number], scene.calls[max(0, number - 1)]
+    if not number or before.step != call.step:
+        return True
+    first, last = np.searchsorted(scene.two.begins, (before.end_ns, call.start_ns))
+    return bool((scene.two.launch_row[first:last] >= 0).any())
 
 
 def no_syncs(load: Load, _: Change, scene: Scene, case: int) -> Load:

@@ -179,7 +179,12 @@ class Scene:
     @cached_property
     def without_guards(self) -> Queues:
         """The queues, with the host's evaluation of guards as removable."""
-        return self._cut(lookup_spans(self.trace, self.sample), [])
+        return self._cut(self.lookups, [])
+
+    @cached_property
+    def lookups(self) -> list[tuple[int, int]]:
+        """(begins, ends) of each evaluation of guards, in order of time."""
+        return lookup_spans(self.trace, self.sample)
 
     def without_launches(self, called: Iterable[CompiledCall]) -> Queues:
         """The queues, with the host's work inside these calls, launches included, as removable."""
