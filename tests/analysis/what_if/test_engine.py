@@ -243,3 +243,34 @@ def test_a_condition_on_a_tensor_reads_nothing_once_it_is_written_without():
     assert engine.scene is not None
     left = engine.scene.step_ns - saved.expected_ns
     assert left >= engine.scene.two.device_per_step_ns * 0.96
+
+
+MEASURED = ROOT / "tests" / "fixtures" / "what_if"  # of an H200: benchmarks/what_if_captures.py
+
+
+def measured_pair(name, before, after):
+    """The run that is predicted from, and what the other one saved per step, ns."""
+    runs = [Run.open(MEASURED / name / variant) for variant in (before, after)]
+    step_ns, other_ns = (step_time_ns(run.record.measurement) for run in runs)
+    return runs[0], step_ns - other_ns
+
+
+def test_guards_cost_what_follows_them_too():
+    """1 500 of them took 159 of 403 µs, and their absence saved 239 of 351."""
+    run, saved_ns = measured_pair("guards", "faulty", "repaired")
+    assert saved_ns == pytest.approx(239_000, rel=0.01)
+    (said,) = (f.prediction for f in run.alone.findings if f.key == "heavy_guards")
+    assert said.expected_ns > 0.6 * saved_ns
+    assert said.low_ns < saved_ns < 1.1 * said.high_ns
+
+
+def test_a_mixture_of_experts_copies_four_inputs_before_each_replay():
+    run, saved_ns = measured_pair("moe", "default", "reduce-overhead")
+    assert saved_ns == pytest.approx(472_000, rel=0.01)
+    (finding,) = (f for f in run.alone.findings if f.key == "launch_bound")
+    assert {entry.n for entry in finding.change.inputs} == {4}
+    assert finding.prediction.low_ns < saved_ns < finding.prediction.high_ns
+    engine = WhatIf(run.required_trace(), step_time_ns(run.record.measurement))
+    without = engine.expected_ns(Change("graph_replay"))
+    # Four replays with three more copies of 7 µs each.
+    assert without - finding.prediction.expected_ns == pytest.approx(4 * 3 * 7 * US, rel=0.02)
