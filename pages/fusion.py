@@ -26,7 +26,7 @@ SPEC = PageSpec(
     order=130,
     needs="traces",
     parameters=("of", "beside", "order", "find", "change", "kernels", "module"),
-    asks="explanation",
+    asks="ledger",
 )
 
 with page(SPEC) as first_line:

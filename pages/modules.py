@@ -38,7 +38,7 @@ SPEC = PageSpec(
     needs="traces",
     parameters=("of", "view", "find", "steps"),
     draws_figures=True,
-    asks="explanation",
+    asks="ledger",
 )
 
 with page(SPEC) as first_line:

@@ -36,7 +36,7 @@ SPEC = PageSpec(
     writes_headline=True,
     is_start=True,
     draws_figures=True,
-    asks="explanation",
+    asks="numbers",
 )
 
 with page(SPEC):

@@ -31,8 +31,9 @@ class PageSpec:
     writes_headline: bool = False  # itself, a verdict say, in place of title and question
     draws_dossier: bool = False  # itself, of what it has selected, in place of the common panel
     draws_figures: bool = False  # of Plotly, wherever there is something to show
-    # Of its runs, before it draws anything: computed while the browser starts (`ui/ahead.py`).
-    asks: Literal["", "numbers", "explanation"] = ""
+    # Of its runs, before it draws its first figure: computed while the browser starts
+    # (`ui/ahead.py`). What it asks later would take the cores from the drawing.
+    asks: Literal["", "numbers", "ledger"] = ""
     for_admins: bool = False  # of a team's server: in the menu of nobody else
     for_members: bool = False  # of a team's server, whatever their role; likewise
     is_start: bool = False  # answers at "/"

@@ -16,23 +16,23 @@ from profiler_core.session.run import Run
 _log = logging.getLogger(__name__)
 
 
-def make_ahead(comparison: Comparison, *, explanation: bool) -> None:
-    """Have the cache hold the numbers of these runs, all runs at once, and an explanation.
+def make_ahead(comparison: Comparison, *, ledger: bool) -> None:
+    """Have the cache hold the numbers of these runs, all runs at once, and a fusion ledger.
 
     Args:
         comparison: of runs that were read before; else nothing is done.
-        explanation: that of the candidate that pages show first too.
+        ledger: that of the candidate that pages show first too.
     """
     if not all(map(_was_read, comparison.opened)):
         return
     _at_once(comparison.runs, lambda run: run.side)
-    if not explanation or all(pair.not_explained is not None for pair in comparison.pairs):
+    if not ledger or all(pair.not_explained is not None for pair in comparison.pairs):
         return
     pair = comparison.pairs[comparison.shown_first]
-    if not pair.is_explained:
+    if not pair.has_ledger:
         for run in pair.runs:  # both at once would take 260 to 360 MB more for a pair of 1 GB
             _attempt(run, _lay_out)
-    _ = pair.explanation
+    _ = pair.ledger
 
 
 def _was_read(run: Run) -> bool:

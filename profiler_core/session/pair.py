@@ -136,6 +136,11 @@ class Pair:
             remedy="Choose two runs of one workload with whole traces of one kind of device.",
         )
 
+    @property
+    def has_ledger(self) -> bool:
+        """Has some process kept the ledger, so that nothing need be read for it?"""
+        return self._comparison.has_lasting(("ledger", self._number), self.candidate, FusionLedger)
+
     def _ledger(self) -> FusionLedger:
         materials = self.baseline.material, self.candidate.material
         return self._comparison.answer(
@@ -150,11 +155,13 @@ class Pair:
         Raises:
             NothingToAnalyse: the two cannot be matched, and why.
         """
-        ledger = self.ledger
         jobs = [run.job for run in self.runs]
         ranks = [run.shown_rank for run in self.runs]
+        if jobs[0] is None or jobs[1] is None or None in ranks:
+            return None  # without reading traces and logs
+        ledger = self.ledger
         sides = [run.material.ledger_side for run in self.runs]
-        if jobs[0] is None or jobs[1] is None or None in (*ranks, *sides):
+        if None in sides:
             return None
         in_baseline = {cost.rank for cost in jobs[0].costs}
         both = [cost.rank for cost in jobs[1].costs if cost.rank in in_baseline]
@@ -189,13 +196,6 @@ class Pair:
         question = ("explanation", self._number)
         rest = self._comparison.lasting(question, self.candidate, Explanation, self._without_ledger)
         return self._explanation() if rest is None else replace(rest, ledger=self.ledger)
-
-    @property
-    def is_explained(self) -> bool:
-        """Has some process kept the explanation, so that nothing need be read for it?"""
-        return self._comparison.has_lasting(
-            ("explanation", self._number), self.candidate, Explanation
-        )
 
     def _without_ledger(self) -> Explanation | None:
         """All but the ledger, which is kept by itself; None: a part failed, for now perhaps."""
@@ -234,6 +234,13 @@ class Pair:
         if all(run.counters.counters is None for run in self.runs):
             return None  # without asking for all of the explanation
         return self.explanation.measured
+
+    @property
+    def over_ranks(self) -> JobLedger | None:
+        """The explanation's `job_ledger`; None where not both runs are jobs of ranks."""
+        if any(run.job is None for run in self.runs):
+            return None  # without asking for all of the explanation
+        return self.explanation.job_ledger
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -267,8 +267,10 @@ class Run(RankedRun):
     @property
     def measured(self) -> RunMeasured:
         """Its hardware counters beside its trace, by kernel."""
-        counters, side = self.counters, self.material.ledger_side
+        counters = self.counters
         table = counters.counters
+        # Without counters neither trace nor logs are read.
+        side = None if table is None else self.material.ledger_side
         if table is None or side is None:
             return RunMeasured(notes=counters.problems)
         return self._answer("measured", lambda: run_measured(table, side))

@@ -75,7 +75,7 @@ def _ask(spec: PageSpec, query: str) -> None:
 
         keys = keys_of(parse_qs(query)) or catalogue.first()
         if keys:
-            make_ahead(open_choice(keys).comparison, explanation=spec.asks == "explanation")
+            make_ahead(open_choice(keys).comparison, ledger=spec.asks == "ledger")
     except (FusionscopeError, OSError):  # the page meets the same, and says so
         return
     except Exception as error:  # likewise

@@ -56,7 +56,7 @@ def show_table(
     rows = list(shown[:_MOST_ROWS])
     key = picking_key(f"fusion_table_{candidate}")
     st.dataframe(
-        _styled(rows, measured, pair.explanation.job_ledger),
+        _styled(rows, measured, pair.over_ranks),
         hide_index=True,
         height=frame_height(len(rows), most_px=420),
         column_config=_columns(pair),
