@@ -19,6 +19,7 @@ from profiler_core.ui.ahead import page_of
 from profiler_core.ui.server import base_path
 
 _STATIC = Path(streamlit.__file__).parent / "static"
+_LARGE_BYTES = 10_000
 _FIGURES = "PlotlyChart"
 # Of what stands above the first figure of any page: its own markup, the menus of runs, and what
 # draws timeline and fusion map.
@@ -55,13 +56,28 @@ def _links(*, draws_figures: bool) -> str:
     """A value of the header Link; "": this Streamlit names its scripts otherwise."""
     scripts = [*_scripts(_ELEMENTS), *(_scripts((_FIGURES,)) if draws_figures else ())]
     root = f"{base_path()}/static/js"
-    return ", ".join(f"<{root}/{name}>;rel=modulepreload" for name in dict.fromkeys(scripts))
+    return ", ".join(
+        f"<{root}/{name}>;rel=modulepreload{_priority(name)}" for name in dict.fromkeys(scripts)
+    )
+
+
+def _priority(name: str) -> str:
+    """A header comes before its document, whose own scripts start the client that draws these.
+
+    So what is large waits for those; for the small ones it would make the header longer.
+    """
+    is_large = (_folder() / name).stat().st_size > _LARGE_BYTES
+    return ";fetchpriority=low" if is_large else ""
+
+
+def _folder() -> Path:
+    return _STATIC / "static" / "js"
 
 
 @cache
 def _scripts(elements: Iterable[str]) -> tuple[str, ...]:
     """The scripts of these elements and all that they import, without what every document names."""
-    folder = _STATIC / "static" / "js"
+    folder = _folder()
     document = (_STATIC / "index.html").read_text("utf-8")
     named: dict[str, None] = {}
     waiting = []

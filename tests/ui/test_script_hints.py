@@ -56,6 +56,14 @@ def test_all_that_a_script_imports_is_named_or_in_the_document():
             assert imported in names or imported in document
 
 
+def test_large_scripts_of_elements_wait_for_those_of_the_document():
+    """The document's start the client; the header reaches the browser before the document."""
+    waiting = re.findall(r"/([^/>]+)>;rel=modulepreload;fetchpriority=low", links("/") or "")
+    assert any(name.startswith("PlotlyChart.") for name in waiting)
+    sizes = {name: (SCRIPTS / name).stat().st_size for name in scripts("/")}
+    assert set(waiting) == {name for name, size in sizes.items() if size > 10_000}
+
+
 def test_the_header_fits_into_the_buffer_of_a_proxy():
     """nginx refuses an answer whose header has more than 4 kB; others have set half of it."""
     assert len(links("/")) < 2_200
