@@ -14,6 +14,7 @@ from profiler_core.units import format_count, format_duration
 _MOST_ROWS = 8
 _BAR_PX, _NAME_PX, _REST_PX = 11, 24, 86
 _LONGEST_NAME = 52  # characters: what a phone has room for
+_HOVER, _HOVER_LINE = 360, 60  # characters of a name, and of a line: what fits beside a dossier
 
 
 def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palette) -> go.Figure:
@@ -58,7 +59,9 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
 
 
 def _hover(label: str, row: KernelRow, run: int) -> str:
-    pieces = (row.name[i : i + 90] for i in range(0, min(len(row.name), 360), 90))
+    pieces = (
+        row.name[i : i + _HOVER_LINE] for i in range(0, min(len(row.name), _HOVER), _HOVER_LINE)
+    )
     name = "<br>".join(plotly_text(piece) for piece in pieces)
     side = row.sides[run]
     if side is None:

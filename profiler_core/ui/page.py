@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException
 
 from profiler_core.errors import FusionscopeError
+from profiler_core.markup import with_units
 from profiler_core.page_specs import PageSpec
 from profiler_core.store.catalogue import one_look
 from profiler_core.ui.dossier.panel import dossier_beside
@@ -84,7 +85,7 @@ class FirstLine:
     def answer(self, sentence: str) -> None:
         """Put the answer for the chosen runs in place of the question; "" leaves it."""
         if self.place is not None and sentence:
-            self.place.html(f"<p class=fs-question>{escape(sentence)}</p>")
+            self.place.html(f"<p class=fs-question>{escape(with_units(sentence))}</p>")
             self.is_answer = True
 
     def drop_question(self) -> None:

@@ -69,6 +69,7 @@ export class Find {
     if ((event.dur_ns / (b - a)) * t.plotWidth < NARROW_PX) t.zoomTo(event)
     else if (start < a || start + event.dur_ns > b) t.center(start + event.dur_ns / 2)
     t.select(event)
+    t.bringIntoView()
   }
 
   /** {event, number, n} over all runs; null: none on this side. */

@@ -11,6 +11,7 @@ import { LEFT, rowsOf, startsCollapsed } from "./rows.js"
 import { Source } from "./source.js"
 
 const LEAST_NS = 100 // of a view; kernels take about 1000
+const PAGE_HEAD = 64 // px: what lies over the top of the page; as much is left free at its bottom
 const EDGE = 0.01 // of everything, left free on either side
 const STILL_MS = 500 // without a change: then the address bar and the spoken text follow
 
@@ -67,6 +68,10 @@ export class Timeline {
     if (same(selected, this.selected)) this.selected = { ...this.selected, ...selected }
     this.legendButtons()
     this.layout()
+    if (this.landed && this.selected?.lane !== undefined) {
+      this.landed = false
+      requestAnimationFrame(() => this.bringIntoView())
+    }
   }
 
   /** Look where a link, the back button or other runs say. */
@@ -76,6 +81,7 @@ export class Timeline {
     this.view = window ? this.clamped(...window) : [...this.bounds]
     this.span = span
     this.selected = event && { ...event, links: [] }
+    this.landed = Boolean(event)
   }
 
   /** Packets of a run stay while its trace and its place on the axis are the same. */
@@ -238,6 +244,17 @@ export class Timeline {
     const start = event.ts_ns - run.offset_ns
     const around = Math.max(event.dur_ns, LEAST_NS) * 4
     this.show(start - around, start + event.dur_ns + around)
+  }
+
+  /** Scroll the page until the lane of the selected event is to be seen: other runs may be above. */
+  bringIntoView() {
+    const at = this.selected
+    const row = at && this.rows.lanes.find((r) => r.run.number === at.run && r.lane === at.lane)
+    const page = this.canvas.getRootNode().host?.closest("[data-testid=stMain]") ?? document.querySelector("[data-testid=stMain]")
+    if (!row || !page) return
+    const top = this.canvas.getBoundingClientRect().top + row.y
+    const [first, last] = [PAGE_HEAD, page.getBoundingClientRect().bottom - row.h - PAGE_HEAD]
+    if (top < first || top > last) page.scrollBy(0, top - (top < first ? first : last))
   }
 
   tool(act) {

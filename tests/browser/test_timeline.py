@@ -246,6 +246,24 @@ class TestOneWindow:
         assert [name.split(" · ")[0] for name in processes] == ["baseline", "candidate"]
 
 
+def test_a_hit_and_a_link_scroll_to_their_event(page: Page, own_server: Server) -> None:
+    """In a low window the candidate's tracks lie below those of the baseline."""
+    page.set_viewport_size({"width": 1280, "height": 560})
+    canvas = open_timeline(page, own_server)
+    in_view = """(() => {
+        const at = t.selected
+        const row = at && t.rows.lanes.find((r) => r.run.number === at.run && r.lane === at.lane)
+        if (!row) return false
+        const top = t.canvas.getBoundingClientRect().top + row.y
+        return at.run === 1 && top >= 60 && top + row.h <= innerHeight
+    })()"""
+    page.get_by_role("searchbox", name=re.compile("Search events")).fill("triton")
+    expect_state(canvas, in_view)
+    expect(page).to_have_url(re.compile("event="))
+    page.goto(page.url)
+    expect_state(page.locator(".timeline canvas"), in_view)
+
+
 def test_a_click_tells_everything_about_a_kernel_and_a_link_brings_it_back(
     page: Page, own_server: Server
 ) -> None:

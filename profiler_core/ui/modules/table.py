@@ -95,7 +95,8 @@ def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     columns["shared"] = [row.shared_ns / max(1, row.n_steps[1]) / 1e3 for row in rows]
     if any(row.is_only_in_candidate for row in rows):
         columns["only"] = [
-            f"only in {shown.labels[1]}" if row.is_only_in_candidate else "" for row in rows
+            f"only in {clipped(shown.labels[1], _LONGEST_HEAD)}" if row.is_only_in_candidate else ""
+            for row in rows
         ]
     _draw(columns, [operator_item(row.op) for row in rows], shown, "operator_table")
 
@@ -216,6 +217,6 @@ def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
             help=f"Allocated per step of {after}; a CUDA graph's replay allocates nothing.",
         ),
         "made_change": number("Δ MB\u200b", format="%+.1f", width=62, help=against),
-        "only": text("", width=150),
+        "only": text("", width=124),
         "path": text("paths", width=230),
     }  # fmt: skip
