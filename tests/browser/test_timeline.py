@@ -261,6 +261,7 @@ def test_a_hit_and_a_link_scroll_to_their_event(page: Page, own_server: Server) 
     expect_state(canvas, in_view)
     expect(page).to_have_url(re.compile("event="))
     page.goto(page.url)
+    page.locator(".timeline[data-ready]").wait_for()
     expect_state(page.locator(".timeline canvas"), in_view)
 
 

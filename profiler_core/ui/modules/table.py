@@ -84,7 +84,8 @@ def _ending(row: ModuleRow) -> str:
 
 def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     """Draw operators, the most expensive of the candidate first."""
-    columns: dict[str, list[Any]] = {"name": [row.name for row in rows]}
+    names = [clipped(row.name, _LONGEST_NAME) for row in rows]
+    columns: dict[str, list[Any]] = {"name": names}
     _add_times(columns, rows, [row.delta_ns for row in rows], shown)
     columns["calls"] = [round(row.calls_per_step, 2) for row in rows]
     counts = [
