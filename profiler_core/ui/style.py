@@ -47,7 +47,7 @@ def write_style_sheet() -> None:
     st.html(
         f"""<style>
 :root {{ color-scheme:{"dark" if is_dark() else "light"}; {shades}
-  --fs-code-filter:{"none" if is_dark() else "brightness(.75)"}; }}
+  --fs-code-filter:{"none" if is_dark() else "brightness(.72)"}; }}
 {_RULES}</style>"""
     )
 

@@ -58,6 +58,16 @@ def test_the_dearest_break_comes_first_with_its_line(home):
     assert "GB0124 in PyTorch&#39;s registry" in text
 
 
+def test_breaks_that_cost_nothing_together_cost_nothing_each(home, monkeypatch):
+    """The headline and the dossier said so; the list had no number."""
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: ROOT / "sample_traces")
+    text = html_of(opened(baseline="sample/ddp/eager", candidate="sample/ddp/default"))
+    assert "cost nothing here" in text
+    rows = text[text.index("data-item=") :].split("</table>")[0].split("<tr>")
+    assert len(rows) == 2
+    assert all("<td>0\u00a0ns</td>" in row for row in rows)
+
+
 def test_source_lines_come_from_what_the_capture_kept(home):
     kept = '{"schema": 1, "files": {"/home/user/project/bench.py": {"lines": {"26": "KEPT <b>"}}}}'
     (home / "runs" / "breaky" / "default" / "sources.json").write_text(kept)

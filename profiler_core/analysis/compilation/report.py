@@ -215,8 +215,9 @@ def _ranked(graph_breaks: Sequence[GraphBreak], cost: BreakCost | None) -> tuple
         own_cost = None
         if cost is not None:
             share = sum(shares.get(i, 0.0) / owners[i] for i in graph_break.compile_ids)
-            # A break that no compiled call follows (what comes after runs eager) is not priced.
-            own_cost = cost.cost_ns * share if share else None
+            # A break that no compiled call follows (what comes after runs eager) is not priced,
+            # but where all together cost nothing, each does.
+            own_cost = cost.cost_ns * share if share or not cost.cost_ns else None
         cause = break_cause(graph_break)
         reports.append(
             BreakReport(

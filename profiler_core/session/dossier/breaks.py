@@ -30,17 +30,16 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         label = place_text(inner.file, inner.line)
         lines.append(SourceLine(label, inner, run.kept_sources.get(inner.file, {})))
     total_ns = report.break_cost.cost_ns if report.break_cost is not None else None
-    cost_ns = 0.0 if total_ns == 0 else broken.cost_ns  # nothing in all: each costs nothing
     return Dossier(
         item=item,
         kind="graph break",
         title=broken.title,
         answer=break_answer(broken, total_ns),
         about=break_about(broken),
-        times=(RunTime(number, comparison.labels[number], cost_ns),),
+        times=(RunTime(number, comparison.labels[number], broken.cost_ns),),
         advice=_advice(broken),
         sources=tuple(lines),
-        missing=() if cost_ns is not None else (_no_cost(run.files.trace is None),),
+        missing=() if broken.cost_ns is not None else (_no_cost(run.files.trace is None),),
     )
 
 
