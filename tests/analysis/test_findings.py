@@ -39,8 +39,9 @@ from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.torch_logs.other import parse_cudagraph
 from profiler_core.model.run import Numerics
+from profiler_core.session.comparison import Comparison
 from tests.analysis.ledger.judge.pairs import inductor_log
-from tests.larger import LARGER
+from tests.larger import JUDGE_PAIRS, LARGER, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -312,6 +313,10 @@ def test_pageable_and_small_copies():
     # A summary has no copies among its kernels, by which the replay had nothing to make shorter.
     assert joined.change.kernels == ("Memcpy HtoD (Pinned -> Device)",)
     assert not joined.prediction.is_bound and joined.prediction.expected_ns > 0
+    # Joined, one copy of all is left: for the least 0.3 of that is saved.
+    n = int(joined.evidence.split()[0])
+    assert joined.change.saves == pytest.approx((0.3 * (n - 1) / n, *[(n - 1) / n] * 2), abs=1e-3)
+    assert joined.change.with_launches
     large = keys(_with_copies(case, "Memcpy HtoD (Pinned -> Device)", 10_000_000))
     assert not {"pageable_copies", "small_copies"} & set(large)
 
@@ -330,6 +335,21 @@ def test_guards_that_take_a_large_part_of_the_step():
     finding = keys(replace(case, trace=trace))["heavy_guards"]
     assert 0.05 * case.step_ns <= finding.prediction.expected_ns <= finding.prediction.high_ns
     assert "lookups of compiled code per step" in finding.evidence
+
+
+def test_a_triton_kernel_of_the_users_is_paired_by_its_name_and_blamed_for_nothing():
+    """Captured on an H200: benchmarks/own_triton.py in eager and compiled, three kernels a step."""
+    folder = unpacked(JUDGE_PAIRS) / "own_triton_kernel"
+    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    own = [group for group in pair.ledger.groups if group.title == "gate_kernel"]
+    assert len(own) == 3
+    for group in own:
+        for side in (group.baseline, group.candidate):
+            assert [kernel.name for kernel in side.kernels] == ["gate_kernel"]
+    found = {finding.key: finding for finding in pair.findings}
+    assert set(found) == {"tf32_off"}
+    assert "9 kernels such as sm80_xmma_gemm" in found["tf32_off"].evidence
+    assert not any("gate_kernel" in f"{f.title} {f.evidence} {f.advice}" for f in found.values())
 
 
 def test_every_rule_has_a_case():

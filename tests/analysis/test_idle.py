@@ -37,6 +37,11 @@ def test_a_device_that_lets_a_launch_wait_for_long_does_not_wait_for_the_host():
         "host_other": 500,
         "host_launching": 1_001_500,  # a way to the device of a millisecond
     }
+    assert causes(**late, device=[kernel(1_002_001, 7_997_999, 1)]) == {
+        "host_other": 500,
+        "host_launching": 1_500,
+        "launch_latency": 1_000_001,
+    }
 
 
 def test_a_graph_runs_on_by_itself_though_its_launch_call_has_not_returned():

@@ -167,6 +167,22 @@ def test_layers_gain_nothing_where_nobody_knows_what_lies_in_them():
         assert not any("against eager" in text for text in drawn.data[1].hovertext[1:])
 
 
+@pytest.mark.parametrize(("unknown", "side"), [(200, None), (201, 1)])
+def test_changes_of_modules_are_known_up_to_half_of_the_time(unknown, side):
+    """Of 400 ns of the candidate; all of the baseline's time lies in modules."""
+    layer = work(400 - unknown, **{"h.0": 1})
+    tree = module_tree(
+        a_ledger(
+            a_group(a_side(work(400, **{"h.0": 1})), a_side(layer)),
+            a_group(a_side(), a_side(work(unknown), op="cudaGraphLaunch")),
+        ),
+        (None, None),
+    )
+    assert tree.unknown_shares == (0.0, unknown / 400)
+    assert tree.untold_side == side
+    assert (tree.change_ns(tree.by_path["h.0"]) is None) is (side is not None)
+
+
 def test_a_modules_groups_come_with_its_share_and_whom_else_they_serve():
     ledger = across_layers()
     tree = module_tree(ledger, (None, None))

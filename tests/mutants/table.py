@@ -132,6 +132,10 @@ MUTANTS = (
         "*of_repeats, of_cores)", "*of_repeats, 0.0)", _NOISE,
     ),
     Mutant(
+        "noise.py", "turns that scatter by a tenth were on cores that are alike",
+        "_SCATTERED_CORES = 1.1", "_SCATTERED_CORES = 1.15", _NOISE,
+    ),
+    Mutant(
         "noise.py", "two processes of one code differ",
         "beside = math.hypot(processes, drift or 0.0)", "beside = drift or 0.0", _NOISE,
     ),
@@ -174,6 +178,38 @@ MUTANTS = (
     Mutant(
         "idle.py", "beyond 10 µs a gap is launch latency",
         '.clip(0, BETWEEN_KERNELS_NS)', '.clip(0, 10 * BETWEEN_KERNELS_NS)', ("test_idle.py",),
+    ),
+    Mutant(
+        "idle.py", "a launch that waits for over a millisecond waits for the device",
+        "MOST_WAY_NS = 1_000_000", "MOST_WAY_NS = 2_000_000", ("test_idle.py",),
+    ),
+    # modules.py
+    Mutant(
+        "modules.py", "a run of which half is unknown tells no module's change",
+        "_MOST_UNKNOWN = 0.5", "_MOST_UNKNOWN = 0.6", ("test_modules.py",),
+    ),
+    # what_if, experiment
+    Mutant(
+        "compilation/edge_steps.py", "steps of another device time do other work",
+        "SAME_DEVICE_TIME = 0.05", "SAME_DEVICE_TIME = 0.06", ("compilation/test_edge_steps.py",),
+    ),
+    Mutant(
+        "what_if/effects.py", "what one replay hands the next is not copied",
+        "return bool((scene.two.launch_row[first:last] >= 0).any())", "return True",
+        ("what_if/test_effects.py",),
+    ),
+    Mutant(
+        "what_if/effects.py", "short guards leave the caches as they are",
+        "CACHES_HOLD_NS, CACHES_EMPTIED_NS = 50_000.0", "CACHES_HOLD_NS, CACHES_EMPTIED_NS = 0.0",
+        ("what_if/test_effects.py",),
+    ),
+    Mutant(
+        "finding_rules/host.py", "of copies that are joined one is left",
+        "gone = (n - 1) / n * int(", "gone = int(", ("test_findings.py",),
+    ),
+    Mutant(
+        "experiment/halving.py", "no setting stops because eager is faster",
+        " and label != baseline}", "}", ("experiment/test_halving.py",),
     ),
     # launches.py
     Mutant(

@@ -65,3 +65,10 @@ def test_an_edge_takes_after_steps_of_its_own_shape_alone():
     # Nothing between does what the edges do: both stay.
     steps = per_step(with_inner_edges(queues(shapes(10, 200, 300, 500), [])))
     assert steps == [1010 * US, 1200 * US, 1300 * US, 1500 * US]
+
+
+def test_steps_whose_device_time_differs_by_a_twentieth_do_the_same_work():
+    """The first step takes 10 more than its kernel's length by the host, of its own work."""
+    for between, host_us in ((95, 1095), (94, 1100)):
+        steps = per_step(with_inner_edges(queues(shapes(100, between, between, 94), [])))
+        assert steps[0] == host_us * US
