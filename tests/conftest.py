@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -131,10 +132,8 @@ def quick_modules(monkeypatch: pytest.MonkeyPatch, quick_python: Path) -> None:
     """Our own processes are forked from one that has imported what they do."""
     from profiler_core.worker import process
 
-    words = process.module_words
-    monkeypatch.setattr(
-        process, "module_words", lambda *given: [str(quick_python), *words(*given)[1:]]
-    )
+    # Not `module_words`, which others have imported by its name.
+    monkeypatch.setattr(process, "sys", SimpleNamespace(executable=str(quick_python)))
 
 
 def _of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:

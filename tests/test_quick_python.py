@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.quick_python import compiler, torch_variables, variables
+from profiler_core.door import deeds
+from profiler_core.worker.process import module_words
+from tests.quick_python import compiler, environment, torch_variables, variables
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURE = ROOT / "tests" / "fixtures" / "captures" / "breaky.eager"
@@ -33,6 +35,17 @@ def test_a_verb_answers_as_in_a_new_interpreter(words, quick_python, home_with_c
     )
     assert (forked.returncode, forked.stdout) == (new.returncode, new.stdout)
     assert forked.stderr == new.stderr
+
+
+def test_what_the_door_starts_is_forked_as_what_pages_start(quick_modules, quick_python):
+    """It has imported `module_words` by its name."""
+    for words in (deeds.module_words, module_words):
+        assert words("profiler_core.store.history")[0] == str(quick_python)
+
+
+def test_a_script_that_inherits_nothing_gets_the_compiler_of_the_session():
+    """Over ssh; without it torch was imported again for each script."""
+    assert environment().get("CXX") == os.environ.get("CXX")
 
 
 def test_another_checkout_gets_an_interpreter_of_its_own(quick_python, tmp_path):

@@ -28,6 +28,8 @@ from tests.attack.api import call, person_of, token_of, zip_of, zipped
 from tests.attack.conftest import ISSUER, RUNNER, TEAM, VIEWER, Server
 from tests.store.history.samples import redated_copy
 
+pytestmark = pytest.mark.usefixtures("quick_modules")  # what records a pushed run
+
 ADMIN = "root@example.org"
 SETTINGS = f'{TEAM}admins = ["{ADMIN}"]\n'
 # What each route asks for, as (method, path) -> (scope, body): one for every route of programs.

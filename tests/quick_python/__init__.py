@@ -46,7 +46,7 @@ def written(folder: Path, owner: int) -> Path:
         ("<owner>", str(owner)),
         ("<server>", str(HERE / "server.py")),
         ("<folder>", str(folder)),
-        ('"<environment>"', repr({**ENVIRONMENT, **_set_compiler()})),
+        ('"<environment>"', repr(environment())),
     ):
         text = text.replace(placeholder, value)
     folder.mkdir(parents=True, exist_ok=True)
@@ -56,6 +56,11 @@ def written(folder: Path, owner: int) -> Path:
 def is_quick_compiler() -> bool:
     """Is the compiler that is set the one that keeps what it has made?"""
     return Path(os.environ.get("CXX", "")).parent.name == OF_COMPILER
+
+
+def environment() -> dict[str, str]:
+    """What a script needs to be forked where it inherits nothing of this process, as over ssh."""
+    return {**ENVIRONMENT, **_set_compiler()}
 
 
 def _set_compiler() -> dict[str, str]:

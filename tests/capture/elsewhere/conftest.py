@@ -10,8 +10,8 @@ import pytest
 from profiler_core.capture.elsewhere.plan import plan_of
 from profiler_core.capture.spec import CaptureSpec, parse_variants
 from profiler_core.settings import Host
+from tests import quick_python
 from tests.capture.conftest import SHORT, TINY
-from tests.quick_python import ENVIRONMENT
 from tests.ssh_server import own_ssh_server
 
 HERE = Path(__file__).resolve().parent
@@ -22,7 +22,7 @@ def server(tmp_path_factory):
     """It works below `server.programs.parent / "there"`, which its processes have in TMPDIR."""
     folder = tmp_path_factory.mktemp("sshd")
     (folder / "there").mkdir()
-    variables = {"TMPDIR": str(folder / "there"), **ENVIRONMENT}
+    variables = {"TMPDIR": str(folder / "there"), **quick_python.environment()}
     with own_ssh_server(folder, variables) as running:
         yield running
 

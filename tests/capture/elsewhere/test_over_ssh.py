@@ -15,7 +15,7 @@ from profiler_core.ingest.run import open_run
 from profiler_core.settings import Host
 from tests.capture.conftest import processes_with
 from tests.jobs.waiting import wait_for
-from tests.quick_python import ENVIRONMENT
+from tests.quick_python import environment
 from tests.ssh_server import own_ssh_server
 
 from .conftest import fake_programs, there
@@ -187,7 +187,7 @@ def test_a_job_of_the_slurm_there_comes_home(project, tmp_path, plan, quick_pyth
     for folder in (state, tmp_path / "sshd", tmp_path / "shared"):
         folder.mkdir()
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    with own_ssh_server(tmp_path / "sshd", {"PATH": path, **ENVIRONMENT}) as login:
+    with own_ssh_server(tmp_path / "sshd", {"PATH": path, **environment()}) as login:
         monkeypatch.setenv("PATH", f"{login.programs}{os.pathsep}{os.environ['PATH']}")
         host = Host(
             ssh="box", slurm=True, slurm_options=("--gres=gpu:1",), folder=str(tmp_path / "shared")
