@@ -1,0 +1,79 @@
+"""Use and energy of a job of ranks leave waiting out, on every surface that shows them.
+
+Two copies of the shipped job, whose GPUs draw 400 W (rank 0, which waits) and 300 W.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from profiler_core.agents import special
+from profiler_core.answers.encoding import plain
+from profiler_core.cli.main import main
+from profiler_core.session.comparison import Comparison
+from profiler_core.store import history
+
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "ddp"
+_START_NS, _WALL_NS, _N_STEPS = 1_800_000_000_000_000_000, 3_000_000_000, 60
+_WATTS = (400, 300)
+_STEP_J = sum(_WATTS) * 3 / _N_STEPS
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("job")
+    for variant in ("eager", "default"):
+        shutil.copytree(SAMPLE / variant, folder / variant)
+        path = folder / variant / "run.json"
+        record = json.loads(path.read_text())
+        phase = {"started_ns": _START_NS, "wall_ns": _WALL_NS, "n_steps": _N_STEPS}
+        record["measurement"] |= {"rank_gpus": [0, 1], "telemetry": phase}
+        path.write_text(json.dumps(record))
+        rows = [
+            {"t_ns": _START_NS + at * 50_000_000, "gpu_index": gpu, "utilization_gpu_pct": 100,
+             "power_w": watts, "energy_mj": at // 2 * watts * 100, "sm_clock_mhz": 1980}
+            for at in range(-4, 70) for gpu, watts in enumerate(_WATTS)
+        ]  # fmt: skip
+        (folder / variant / "nvml.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder / "eager", folder / "default"
+
+
+def printed(capsys, *words):
+    assert main([*map(str, words)]) in (0, 1, 3)
+    return capsys.readouterr().out
+
+
+def test_energy_is_that_of_all_ranks_gpus(pair, capsys):
+    """`compare`, agents, gate, history, `telemetry`: one sum, although one GPU only waits."""
+    (candidate,) = json.loads(printed(capsys, "compare", *pair, "--json"))["candidates"]
+    gate = json.loads(printed(capsys, "gate", *pair, "--max-energy", "+500%", "--json"))
+    (check,) = (one for one in gate["checks"] if one["quantity"] == "energy")
+    told = {
+        "compare --json": candidate["energy_per_step_j"],
+        "agents": [plain(special.telemetry(str(path)))["energy_per_step_j"] for path in pair],
+        "gate": [check["baseline"], check["candidate"]],
+        "history": [history.record(path).metrics.energy_per_step_j for path in pair],
+        "telemetry --json": [
+            json.loads(printed(capsys, "telemetry", path, "--json"))["energy_per_step_j"]
+            for path in pair
+        ],
+    }
+    for surface, values in told.items():
+        assert values == pytest.approx([_STEP_J, _STEP_J], rel=0.02), surface
+
+
+def test_no_surface_has_a_utilisation_that_counts_waiting(pair, capsys):
+    """NVML says 100 % of both GPUs, of which one waits for a quarter of the step."""
+    for path in pair:
+        answer = json.loads(printed(capsys, "telemetry", path, "--json"))
+        assert answer["utilization_gpu_pct"] is None
+        assert "waits for another rank" in answer["reasons"]["utilization_gpu_pct"]
+    comparison = Comparison.open(pair)
+    for number, run in enumerate(comparison.runs):
+        path, summary = run.job.critical, comparison.sides[number].summary
+        assert path.late_work_ns > 0.2 * path.step_ns, "else this test shows nothing"
+        works_ns = path.busy_ns - path.late_work_ns
+        assert summary.busy_fraction == pytest.approx(works_ns / path.step_ns, rel=0.001)
+        assert summary.busy_fraction < 0.8
