@@ -262,36 +262,90 @@ def _judge_processes(paths: Sequence[Path]) -> None:
         for path in paths
         for line in gzip.decompress(path.read_bytes()).splitlines()
     ]
-    kinds: collections.defaultdict[tuple[str, str], list[list[tuple[float, Measurement]]]]
+    kinds: collections.defaultdict[tuple[str, str, bool], list[_Group]]
     kinds = collections.defaultdict(list)
     for group in groups:
         if "machine" not in group:
             is_planted = any(run["factor"] > 1 for run in group["runs"])
-            kind = group["workload"], f"{group['held']}{', slowed down' if is_planted else ''}"
-            kinds[kind].append([(run["factor"], _of_process(run)) for run in group["runs"]])
-    for (workload, kind), of_kind in kinds.items():
-        in_turns = [pair for group in of_kind for pair in itertools.permutations(group, 2)]
+            held = group.get("held") or ("own" if group["is_pinned"] else "free")
+            members = [(run["factor"], _of_process(run)) for run in group["runs"]]
+            kinds[group["workload"], held, is_planted].append(members)
+    print("| step | on CPUs | pairs | differ by |", " | ".join(map(_named, _PLANTED)), "|")
+    print("|---|---|---|---|" + "---|" * len(_PLANTED))
+    for (workload, held, is_planted), of_kind in kinds.items():
+        in_turns = [list(itertools.combinations(group, 2)) for group in of_kind]
+        if is_planted:
+            _print_planted(f"{workload}, {held}", [pair for pairs in in_turns for pair in pairs])
+            continue
+        _print_row(workload, f"{held}, in turns", in_turns, interleaved=True)
         apart = [
-            pair
-            for group, other in itertools.permutations(of_kind, 2)
-            for pair in itertools.product(group, other)
-        ][::11]
-        for name, of_name in (("in turns", in_turns), ("apart", apart)):
-            answers: collections.defaultdict[float, collections.Counter[str]]
-            answers = collections.defaultdict(collections.Counter)
-            for (factor, before), (other_factor, after) in of_name:
-                planted = (1.0,) if "slowed down" in kind else (1.0, 1.03, 1.05, 1.1, 1.2, 1.5)
-                for more in planted:
-                    ratio = noisy_ratio(
-                        before, _longer(after, more), interleaved=name == "in turns", on_gpu=True
-                    )
-                    truth = round(other_factor / factor * more, 3)
-                    if ratio is not None and truth >= 1:
-                        low, high = ratio.interval
-                        told = "slower" if high < 1 else "faster" if low > 1 else "not told apart"
-                        answers[truth][told] += 1
-            for truth, told in sorted(answers.items()):
-                print(f"{workload}, {kind}, {name}, x {truth}: {dict(told)}")
+            list(itertools.product(group, other))[::5]
+            for group, other in itertools.combinations(of_kind, 2)
+        ]
+        _print_row(workload, f"{held}, apart", apart, interleaved=False)
+
+
+_Group = list[tuple[float, Measurement]]
+_ProcessPair = tuple[tuple[float, Measurement], tuple[float, Measurement]]
+_PLANTED = (1.0, 1.05, 1.1, 1.2, 1.5, 2.0)
+
+
+def _named(factor: float) -> str:
+    return "the same" if factor == 1 else f"+{factor - 1:.0%}"
+
+
+def _is_told(before: Measurement, after: Measurement, *, interleaved: bool) -> bool:
+    ratio = noisy_ratio(before, after, interleaved=interleaved, on_gpu=True)
+    return ratio is not None and not ratio.interval[0] <= 1 <= ratio.interval[1]
+
+
+def _print_row(
+    workload: str, held: str, groups: Sequence[Sequence[_ProcessPair]], *, interleaved: bool
+) -> None:
+    """Shares of pairs that are told apart; of one code with what groups drawn anew would give."""
+    cells = []
+    for factor in _PLANTED:
+        told = [
+            [_is_told(a, _longer(b, factor), interleaved=interleaved) for (_, a), (_, b) in pairs]
+            for pairs in groups
+        ]
+        flat = [is_told for of_group in told for is_told in of_group]
+        cell = f"{np.mean(flat):.1%}"
+        if factor == 1:
+            cell += f" ({sum(flat)}, at most {_upper(told):.1%})"
+        cells.append(cell)
+    pairs = [pair for of_group in groups for pair in of_group]
+    differences = [math.log(_median_of(a) / _median_of(b)) for (_, a), (_, b) in pairs]
+    spread = math.sqrt(sum(d * d for d in differences) / len(differences))
+    print(
+        f"| {workload} | {held} | {len(pairs)} | {spread:.1%} |", " | ".join(cells), "|", flush=True
+    )
+
+
+def _upper(told: Sequence[Sequence[bool]]) -> float:
+    """The 95th percentile of the share over groups drawn anew: pairs of a group share processes."""
+    random = np.random.default_rng(0)
+    sums = np.array([(sum(of_group), len(of_group)) for of_group in told])
+    draws = sums[random.integers(0, len(sums), (2000, len(sums)))].sum(axis=1)
+    return float(np.percentile(draws[:, 0] / draws[:, 1], 95))
+
+
+def _print_planted(name: str, pairs: Sequence[_ProcessPair]) -> None:
+    answers: collections.defaultdict[float, collections.Counter[str]]
+    answers = collections.defaultdict(collections.Counter)
+    for pair in pairs:
+        (factor, before), (other_factor, after) = sorted(pair, key=lambda member: member[0])
+        ratio = noisy_ratio(before, after, interleaved=True, on_gpu=True)
+        if ratio is not None:
+            low, high = ratio.interval
+            told = "slower" if high < 1 else "faster" if low > 1 else "not told apart"
+            answers[round(other_factor / factor, 3)][told] += 1
+    for truth, told in sorted(answers.items()):
+        print(f"{name}, slowed down, x {truth}: {dict(told)}")
+
+
+def _median_of(measurement: Measurement) -> float:
+    return float(np.median([per_step(timed) for timed in rounds_of(measurement)]))
 
 
 def _of_process(run: dict[str, Any]) -> Measurement:
@@ -318,7 +372,8 @@ def _longer(measurement: Measurement, factor: float) -> Measurement:
 
 
 def _median_ns(run: RunFiles) -> float:
-    return float(np.median([per_step(timed) for timed in rounds_of(run.record.measurement)]))
+    assert run.record.measurement is not None
+    return _median_of(run.record.measurement)
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ def shared_cores(
     Args:
         settings: of each variant that takes turns (`process_settings`).
         n_ranks: processes of one step.
-        can_be_held: in no step begins a process or a thread, which would be held as well.
+        can_be_held: one thread launches a whole step, and nothing begins in it that would be held.
 
     Returns:
         None of them where one variant is timed, a variant is bound to CPUs by its words, ranks

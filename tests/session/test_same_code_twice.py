@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.agents import tools
+from profiler_core.answers.encoding import plain
 from profiler_core.cli.main import main
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -107,3 +109,39 @@ def test_the_headline_names_both_by_when_they_were_recorded_and_the_load_first(
         assert headline.startswith(load)
     else:
         assert headline.startswith("Whether ")
+
+
+def test_a_capture_without_load_and_cores_has_one_interval_everywhere(
+    tmp_path, monkeypatch, capsys
+):
+    """As captures were before these were recorded: by their rounds alone, on each surface."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+    paths = []
+    for name, walls in (("eager", FIRST[1]), ("default", SECOND[1])):
+        path = Path(
+            write(tmp_path / "runs" / "20261121-120000-mlp-1a2b" / name, (20, walls), 0, None)
+        )
+        record = json.loads((path / "run.json").read_text())
+        record.update(
+            capture_id="20261121-120000-mlp-1a2b", variant=name, environment={"gpu": "NVIDIA H200"},
+            role="baseline" if name == "eager" else "candidate", spec={"compile": name != "eager"},
+        )  # fmt: skip
+        measured = record["measurement"]
+        measured["interleaved"] = True
+        del measured["host_load"]
+        for timed in measured["rounds"]:
+            del timed["started_ns"]
+        (path / "run.json").write_text(json.dumps(record))
+        paths.append(str(path))
+    (candidate,) = json.loads(answer(capsys, "compare", *paths, "--json"))["candidates"]
+    step = candidate["step_time"]
+    assert step["paired"] and step["noise"]["of_processes"] == pytest.approx(0.005, abs=1e-4)
+    gate = json.loads(answer(capsys, "gate", *paths, "--json", status=3))
+    assert gate["noise"] == step["noise"]
+    (by_agent,) = plain(tools.compare(*paths))["candidates"]
+    assert by_agent["step_time"] == step
+    low, high = step["interval"]
+    interval = f"95 % interval {low:.2f} to {high:.2f}"
+    assert interval in answer(capsys, "compare", *paths)
+    answer(capsys, "report", *paths, "-o", str(tmp_path / "report.md"))
+    assert interval in (tmp_path / "report.md").read_text(encoding="utf-8")

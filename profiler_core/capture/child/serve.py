@@ -230,9 +230,7 @@ class Worker:
     def do_round(self, n_steps: int, cpu: Optional[int] = None) -> Dict[str, Any]:
         """One timed round, launched from a CPU where one is named."""
         before = compiled_parts.n_compilations()
-        with held.held_to(
-            cpu
-        ) as held_cpu:  # garbage is collected before the first step: it is warm
+        with held.held_to(cpu) as held_cpu:  # collecting garbage warms the core up
             result = self._clock.round(self._step, 0, n_steps)
         result["cpu"] = held_cpu
         result["n_compilations"] = compiled_parts.n_compilations() - before

@@ -86,7 +86,7 @@ class Step:
 
     @property
     def can_be_held(self) -> bool:
-        """Whether no process or thread begins within a step, which would inherit its CPU."""
+        """Whether one thread launches all, and no other one begins within a step on its CPU."""
         return True
 
     @property
