@@ -19,7 +19,7 @@ MOST_CHARACTERS = 4_000 * CHARACTERS_PER_TOKEN
 _LONGEST_TEXT = 1_200  # of one value; generated code is paged apart
 _SHORTEST_TEXT = 200
 MOST_ROWS = 50
-FEW_ROWS = 10  # where an agent names no limit
+FEW_ROWS = 8  # where an agent names no limit
 
 
 class Page(Answer, frozen=True, kw_only=True):

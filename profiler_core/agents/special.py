@@ -84,15 +84,20 @@ def ranks(run: str) -> RanksAnswer:
 
 
 def _in_brief(job: JobAnswer) -> JobAnswer:
-    """Without single steps and ranks beyond those that wait or are waited for most."""
+    """Without single steps, ranks beyond those that wait or are waited for most, and repetitions.
+
+    A group of one rank says again what the rank's own entry says.
+    """
     by_wait = sorted(job.arrivals, key=lambda arrival: arrival.wait_ns, reverse=True)
     by_effect = sorted(
         job.ranks, key=lambda rank: max(rank.waited_ns, rank.made_wait_ns), reverse=True
-    )
+    )[:_MOST_RANKS]
+    own_entries = {(rank.rank,) for rank in by_effect}
     return msgspec.structs.replace(
         job,
         arrivals=tuple(by_wait[:_MOST_ARRIVALS]),
-        ranks=tuple(msgspec.structs.replace(rank, steps=()) for rank in by_effect[:_MOST_RANKS]),
+        ranks=tuple(msgspec.structs.replace(rank, steps=()) for rank in by_effect),
+        alike=tuple(group for group in job.alike if tuple(group.ranks) not in own_entries),
     )
 
 
