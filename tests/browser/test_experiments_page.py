@@ -105,7 +105,7 @@ def test_a_finding_is_tried_cancelled_resumed_and_its_gain_stands_beside_the_pre
     heads = table.locator("thead th").all_inner_texts()
     tried = table.locator("tbody tr").filter(has_text="capture_scalar_outputs=true").first
     cells = dict(zip(heads, tried.locator("td, th").all_inner_texts(), strict=True))
-    assert re.search(r"\d (ns|µs|ms)", cells["Predicted"]), cells
+    assert re.search(r"\d\u00a0(ns|µs|ms)", cells["Predicted"]), cells
     assert re.search(r"[+−]\d", cells["Realised"]), cells
     expect(page.get_by_role("heading", name="Take this")).to_be_visible()
     realised = page.locator("table", has_text="Within its interval").locator("tbody tr")
