@@ -15,10 +15,10 @@ SCRIPTS = ("/capture/child/main.py", "/capture/child/probe.py", "/record/scripts
            "/docs/examples/train_accelerate.py")  # fmt: skip
 # Not what leaves a process behind: a fork's whole group ends with it.
 OURS = (
-    "profiler_core", "profiler_core.agents.answering", "profiler_core.ingest",
-    "profiler_core.ingest.memory_snapshot", "profiler_core.ranks", "profiler_core.store.history",
-    "profiler_core.store.history.pushed", "profiler_core.store.judging",
-    "profiler_core.store.uploads", "streamlit",
+    "profiler_core", "profiler_core.agents.answering", "profiler_core.cli", "profiler_core.ingest",
+    "profiler_core.ingest.memory_snapshot", "profiler_core.ranks", "profiler_core.ranks.hta",
+    "profiler_core.store.history", "profiler_core.store.history.pushed",
+    "profiler_core.store.judging", "profiler_core.store.uploads", "streamlit",
 )  # fmt: skip
 
 
