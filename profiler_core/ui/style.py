@@ -251,8 +251,10 @@ stands in a column for each run stands one below another. */
     grid-column:1 / -1; text-align:left; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake small { display:inline;
     margin-left:6px; }
-  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t :is(td,th) { padding-left:6px;
-    padding-right:6px; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t:not(.fs-dossier *) :is(td,th) {
+    padding-left:6px; padding-right:6px; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t:not(.fs-dossier *,.fs-counts) td {
+    white-space:normal; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t :is(td,th):first-child {
     padding-left:0; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) :is(.fs-parts thead,.fs-counts tbody) th {
@@ -262,6 +264,8 @@ stands in a column for each run stands one below another. */
     min-width:0; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-recompiles td:nth-child(n) {
     min-width:0; overflow-wrap:anywhere; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-recompiles td:nth-child(n+4) {
+    width:1%; overflow-wrap:normal; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t.fs-unfused { min-width:0;
     font-size:13px; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts small { margin-left:2px; }

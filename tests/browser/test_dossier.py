@@ -60,6 +60,22 @@ def test_a_bare_trace_alone_says_why_and_what_is_not_known(page: Page, bare: Ser
     expect(panel(page).get_by_text("that takes a baseline and a candidate")).to_be_visible()
 
 
+@pytest.mark.parametrize("name", ["", "compilation", "fusion"])
+def test_no_table_beside_it_hides_a_column(page: Page, server: Server, name: str) -> None:
+    """What a change saves, what to change and what ranks take lay beyond the edge at 1 280 px."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    job = {"baseline": "sample/ddp/eager", "candidate": "sample/ddp/default"}
+    page.goto(server.link(name, **job, item="break:1.0"))
+    ready(page)
+    expect(panel(page)).to_be_visible()
+    at_rest(page)
+    cut = """() => [...document.querySelectorAll(".fs-scroll")]
+        .filter((box) => box.innerText && !box.closest(".fs-dossier"))
+        .filter((box) => box.scrollWidth > box.clientWidth + 1)
+        .map((box) => box.innerText.slice(0, 80))"""
+    assert page.evaluate(cut) == []
+
+
 def test_back_closes_it_forward_opens_it_and_the_map_fits_beside_it(
     page: Page, server: Server
 ) -> None:

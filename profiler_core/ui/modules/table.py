@@ -95,10 +95,7 @@ def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     _add_numbers(columns, "n", counts, shown)
     columns["shared"] = [row.shared_ns / max(1, row.n_steps[1]) / 1e3 for row in rows]
     if any(row.is_only_in_candidate for row in rows):
-        columns["only"] = [
-            f"only in {clipped(shown.labels[1], _LONGEST_HEAD)}" if row.is_only_in_candidate else ""
-            for row in rows
-        ]
+        columns["only"] = ["new" if row.is_only_in_candidate else "" for row in rows]
     _draw(columns, [operator_item(row.op) for row in rows], shown, "operator_table")
 
 
@@ -218,6 +215,6 @@ def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
             help=f"Allocated per step of {after}; a CUDA graph's replay allocates nothing.",
         ),
         "made_change": number("Δ MB\u200b", format="%+.1f", width=62, help=against),
-        "only": text("", width=124),
+        "only": text("", width=50, help=f"new: only {after} runs it."),
         "path": text("paths", width=230),
     }  # fmt: skip
