@@ -70,6 +70,8 @@ def format_operations(n: float) -> str:
 
 def format_per_step(n: float) -> str:
     """Calls per step: `12408.2` -> "12 408"; one call in 25 steps is 0.04, not 0."""
+    if abs(n) < 1:
+        return f"{n:.2g}"
     return f"{n:.4g}" if abs(n) < 1000 else format_count(round(n))
 
 

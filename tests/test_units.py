@@ -62,8 +62,9 @@ def test_a_small_ratio_keeps_digits(ratio, text):
 
 
 def test_calls_per_step_keep_what_is_rare_and_group_what_is_many():
-    assert [format_per_step(n) for n in (0.04, 3, 1.5, 12_408.2)] == [
+    assert [format_per_step(n) for n in (0.04, 0.8022, 3, 1.5, 12_408.2)] == [
         "0.04",
+        "0.8",
         "3",
         "1.5",
         "12\u202f408",

@@ -1,5 +1,7 @@
 """Step time against compile time: what to take for a short job and for a long one."""
 
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 
 from profiler_core.analysis.experiment.leading import Leader
@@ -34,9 +36,9 @@ def cost_figure(experiment: Experiment, leader: Leader, palette: Palette) -> go.
             "width": 4,
         },
         mode="markers+text",
-        text=[plotly_text(clipped(trial.variant, _LONGEST_NAME)) if trial.variant == leads else ""
-              for trial in timed],
-        textposition="top center",
+        text=[f"  {plotly_text(clipped(trial.variant, _LONGEST_NAME))}  "
+              if trial.variant == leads else "" for trial in timed],
+        textposition=_sides(timed),
         marker={
             "color": [palette.run(1) if t.variant == leads else palette.surface for t in timed],
             "size": _MARK_PX,
@@ -62,6 +64,13 @@ def cost_figure(experiment: Experiment, leader: Leader, palette: Palette) -> go.
         hovermode="closest",
     )
     return figure
+
+
+def _sides(timed: Sequence[Trial]) -> list[str]:
+    """On which side of its mark each name has room: its interval lies above and below."""
+    first_s = [trial.first_call_s or 0.0 for trial in timed]
+    middle_s = max(first_s, default=0.0) / 2
+    return ["middle left" if seconds > middle_s else "middle right" for seconds in first_s]
 
 
 def timed_trials(experiment: Experiment) -> list[Trial]:

@@ -182,11 +182,14 @@ def follow(job_id: str) -> Iterator[Progress]:
     Raises:
         BadInput: no such job.
     """
+    last = Progress()
     while (now := job(job_id)).is_live:
         if now.state == "queued":
             yield Progress(stage="queued", text=now.waiting_for or "Waits for its turn.")
         else:
-            yield now.newest
+            # Where its result stands already, a job may not have ended yet.
+            last = last if now.newest == Progress() else now.newest
+            yield last
         time.sleep(_LOOK_EVERY_S)
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from profiler_core.jobs import directory as files
 from profiler_core.jobs import resuming
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.queue import QueueFull
+from profiler_core.worker.protocol import Progress
 from tests.jobs.waiting import is_running, wait_for
 
 READER = "tests.jobs.reader"  # the supervisor stands in the checkout
@@ -56,6 +58,18 @@ def test_a_job_says_how_far_it_is_and_what_it_gave(tmp_path: Path) -> None:
     assert jobs.result(job_id, dict[str, int]) == {"n_begun": 1}
     assert jobs.log_tail(job_id) == "a library says hello"
     assert files.live_directories(home.jobs_directory()) == {}
+
+
+def test_a_job_that_has_its_result_is_not_said_to_begin_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The bar of a page fell back to 0 at the end."""
+    progress = (Progress(1, 2), Progress(2, 2), Progress(), None)
+    looks = iter(
+        SimpleNamespace(is_live=each is not None, state="running", newest=each) for each in progress
+    )
+    monkeypatch.setattr(jobs, "job", lambda _: next(looks))
+    assert list(jobs.follow("j")) == [Progress(1, 2), Progress(2, 2), Progress(2, 2)]
 
 
 def test_no_more_jobs_run_at_once_than_the_settings_allow(tmp_path: Path) -> None:

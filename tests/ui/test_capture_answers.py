@@ -51,6 +51,7 @@ def test_every_wrong_field_is_said_at_once() -> None:
     ("answers", "field", "words"),
     [
         (Answers(workload=""), "workload", "No model is named."),
+        (Answers(kind="My own code", workload=" "), "workload", "Which function makes the model?"),
         (Answers(bases=()), "bases", "No variant is given."),
         (Answers(bases=("eager",)), "bases", "One variant alone"),
         (Answers(bases=("eager", "eager")), "bases", "given twice"),

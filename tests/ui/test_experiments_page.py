@@ -8,12 +8,15 @@ import msgspec
 import pytest
 
 from profiler_core import home
+from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.cli.main import main
 from profiler_core.door import experimenting
 from profiler_core.door.asker import Asker, Refused
 from profiler_core.errors import BadInput
 from profiler_core.experiments.request import new_experiment, spec_of
+from profiler_core.figures.experiment import cost_figure
+from profiler_core.figures.theme import LIGHT
 from profiler_core.model.experiment import Gain
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store.experiments import FILE, folder_of, held_by_one, write_experiment
@@ -54,6 +57,18 @@ def test_the_page_has_the_result_and_the_gain_beside_the_prediction(experiment):
     assert any("--variants eager,default+freezing=true" in block.value for block in app.code)
     assert "Resume" not in [button.label for button in app.button]
     assert experiment.title in [button.label for button in app.button]
+
+
+def test_the_name_of_the_fastest_stands_beside_its_mark_within_the_figure(experiment):
+    """Above it, it lay upon the interval, and the edge cut it."""
+    (names, *_) = cost_figure(experiment, leader_of(experiment), LIGHT).data
+    for seconds, position in zip(names.x, names.textposition, strict=True):
+        assert position == ("middle left" if seconds > max(names.x) / 2 else "middle right")
+
+
+def test_one_lever_that_does_not_fit_is_told_in_the_singular():
+    assert panel._unfit_title(1) == "1 lever that does not fit"
+    assert panel._unfit_title(2) == "2 levers that do not fit"
 
 
 def test_a_cancelled_one_can_be_resumed_and_submits_the_same_experiment(experiment, monkeypatch):

@@ -122,6 +122,10 @@ def _sweep(answers: Answers) -> Sweep | None:
 
 def _workload(answers: Answers) -> str:
     if answers.kind == "My own code":
+        if not answers.workload.strip():
+            raise BadInput(
+                "Which function makes the model?", remedy="Write it like path/to/file.py:function."
+            )
         return check_own_code(answers.workload)
     name = answers.workload.strip()
     if not name:

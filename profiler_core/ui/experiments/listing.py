@@ -83,4 +83,5 @@ def show_realised(rows: Iterable[Realised]) -> None:
         )
         for kind in kinds
     )
-    show_table(Table(("Finding", "Tried", "Median error", "Within its interval"), lines))
+    heads = ("Finding", "Tried", "Median error", "Within its interval")
+    show_table(Table(heads, lines), "fs-realised")

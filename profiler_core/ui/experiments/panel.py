@@ -9,6 +9,7 @@ from profiler_core import home
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.rows.experiment import trials_table
 from profiler_core.analysis.wording.experiment import evidence, headline, responsible
+from profiler_core.analysis.wording.sentence import counted
 from profiler_core.door.asker import why_no_capture
 from profiler_core.door.experimenting import job_of, resume_experiment
 from profiler_core.errors import BadInput, FusionscopeError
@@ -100,8 +101,12 @@ def _draw(experiment: Experiment, job: Job | None) -> None:
         )
         show_figure(cost_figure(experiment, leader, colors()), key="experiment_cost", alt=alt)
     if experiment.unfit:
-        with st.expander(f"{len(experiment.unfit)} levers that do not fit", type="compact"):
+        with st.expander(_unfit_title(len(experiment.unfit)), type="compact"):
             show_notes([f"{entry.lever}: {entry.why}." for entry in experiment.unfit])
+
+
+def _unfit_title(n_levers: int) -> str:
+    return f"{counted(n_levers, 'lever')} that {'does' if n_levers == 1 else 'do'} not fit"
 
 
 def _state(key: str, state: str, job: Job | None) -> None:

@@ -102,7 +102,7 @@ def _row(group: Comparable, who: Visitor | None) -> None:
         with st.container(width="stretch"):
             st.html(_variants(group))
         if may_delete(group, who):
-            with st.container(width=90), st.popover("Delete", type="tertiary"):
+            with st.container(width="content"), st.popover("Delete", type="tertiary"):
                 _confirm(group)
     st.html("<hr class=fs-line>")
 

@@ -110,7 +110,7 @@ def _rows(deletions: Sequence[Deletion], names: Mapping[str, str]) -> None:
                 on_click=_act,
                 args=("restore", deletion.deletion_id),
             )
-            with st.container(width=140), st.popover("Delete for good", type="tertiary"):
+            with st.container(width="content"), st.popover("Delete for good", type="tertiary"):
                 st.html("<p class=fs-note>After that it cannot be restored.</p>")
                 st.button(
                     "Delete for good",

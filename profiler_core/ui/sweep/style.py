@@ -18,5 +18,9 @@ _RULES = """
 .fs-t.fs-sweep thead th { overflow-wrap:normal; }
 .fs-t.fs-trials tbody tr > :nth-child(-n+2) { white-space:normal; overflow-wrap:anywhere;
   min-width:110px; }
+.fs-t.fs-trials tbody tr > :first-child { min-width:156px; } /* default+freezing=true in a line */
+.fs-t.fs-realised thead th { overflow-wrap:normal; }
+.fs-t.fs-realised tbody tr > :first-child { white-space:normal; overflow-wrap:anywhere;
+  min-width:110px; }
 .fs-t.fs-of-candidates th:nth-child(2), .fs-t.fs-of-candidates td:nth-child(2) { text-align:left; }
 """
