@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.analysis.item import kernel_item
 from profiler_core.page_specs import page_spec
+from profiler_core.session.cache import Cache
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.make import dossier
+from profiler_core.session.run import Run
 from profiler_core.store import library
 from tests.apps import opened, text_of
 
@@ -77,3 +82,19 @@ def test_a_cut_trace_is_not_offered_as_a_baseline(home, monkeypatch, candidates,
     app = opened("overview", baseline=baseline, candidate=candidates)
     names = [field.key for field in app.text_input if field.key.startswith("fs_bl_name_")]
     assert names == ([f"fs_bl_name_{kept}"] if kept else [])
+
+
+def test_the_dossier_of_a_kernel_says_nothing_of_a_step_of_a_cut_trace(home):
+    """It had 256 ns per step and 0.2 calls, and of the other run that it does not run there."""
+    whole = Run.open(home / "runs/cnn/eager")
+    cut = Run.open(home / "runs/cnn/reduce-overhead")
+    comparison = Comparison([whole, cut], cache=Cache())
+    names = [row.name for row in comparison.kernels if row.sides[1] is not None]
+    made = dossier(comparison, kernel_item(sorted(names)[0]))
+    of_whole, of_cut = made.times
+    assert of_cut.is_cut
+    assert (of_cut.time_ns, of_cut.n) == (None, None)
+    assert of_cut.mean_ns > 0
+    assert not of_whole.is_cut
+    assert not [line for line in made.rooflines if line.label == of_cut.label]
+    assert "What a step takes is not known: the trace of reduce-overhead is cut" in made.missing[0]

@@ -27,6 +27,7 @@ class RunTime:
     mean_ns: float | None = None  # of a call, as the next two
     min_ns: float | None = None
     max_ns: float | None = None
+    is_cut: bool = False  # the trace, so that nothing is known of a whole step
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from profiler_core.analysis.dossier.record import Dossier
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item, ItemKind
+from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.breaks import break_dossier
 from profiler_core.session.dossier.event import event_dossier
@@ -38,9 +39,29 @@ def dossier(comparison: Comparison, item: Item) -> Dossier:
 
 
 def _made(comparison: Comparison, item: Item) -> Dossier:
-    made = _MAKERS[item.kind](comparison, item)
+    made = _of_cut_traces(comparison, _MAKERS[item.kind](comparison, item))
     about = {item, *_members(made)}
     return replace(made, findings=_findings_about(comparison, about))
+
+
+def _of_cut_traces(comparison: Comparison, made: Dossier) -> Dossier:
+    """Without what is per step of a run whose trace is cut: a part of a step is none."""
+    cut = [side.label for side in comparison.sides if side.is_cut]
+    if not cut:
+        return made
+    times = [
+        replace(time, time_ns=None, n=None, is_cut=True) if time.label in cut else time
+        for time in made.times
+    ]
+    arguments = [replace(each, n=None) if each.label in cut else each for each in made.arguments]
+    return replace(
+        made,
+        answer=made.answer if made.kind == "kernel" else "",  # a kernel's is of its calls
+        times=tuple(times),
+        arguments=tuple(arguments),
+        rooflines=tuple(line for line in made.rooflines if line.label not in cut),
+        missing=(f"What a step takes is not known: {cut_clause(cut)}", *made.missing),
+    )
 
 
 def _members(made: Dossier) -> set[Item]:
