@@ -180,7 +180,7 @@ a.fs-link:hover { text-decoration:underline; }
 /* Streamlit has white on the accent, and the dark mode's accent is light. */
 [data-testid=stMultiSelect] [data-tag], [data-testid=stMultiSelect] [data-tag] span,
 [data-testid=stMultiSelect] [data-tag] button,
-[data-testid=stBaseButton-primary]:enabled p { color:var(--fs-surface); }
+[data-testid^=stBaseButton-primary]:enabled p { color:var(--fs-surface); }
 /* Streamlit darkens the accent of what is pointed at or open, which a dark page hides. */
 :is([data-testid=stPopoverButton],[data-testid=stBaseButton-tertiary]):is(:hover,
   [aria-expanded=true]) * { color:var(--fs-accent); }

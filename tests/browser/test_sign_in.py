@@ -248,6 +248,9 @@ def test_a_token_is_shown_once_and_opens_nothing_once_it_is_revoked(
         page.get_by_test_id("stSidebarNav").get_by_role("link", name="API tokens").click()
         page.wait_for_url("**/api_tokens")
         ready(page)
+        page.emulate_media(color_scheme="dark")  # white on light blue could not be read
+        button = page.get_by_role("button", name="Make the token")
+        expect(button.locator("p")).to_have_css("color", "rgb(17, 19, 24)")
         page.get_by_role("textbox", name="Name").fill("Nightly <b>CI</b>")
         page.get_by_role("button", name="Make the token").click()
         expect(page.get_by_test_id("stCode")).to_contain_text("fsc_")
