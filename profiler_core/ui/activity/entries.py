@@ -45,6 +45,7 @@ def show_entries() -> None:
             },
             hide_index=True,
             height="content",
+            column_config={"What": st.column_config.TextColumn(width=240)},  # else "More" takes it
         )
     if n_all > _PAGE:
         st.html(
