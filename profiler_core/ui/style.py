@@ -181,6 +181,9 @@ a.fs-link:hover { text-decoration:underline; }
 [data-testid=stMultiSelect] [data-tag], [data-testid=stMultiSelect] [data-tag] span,
 [data-testid=stMultiSelect] [data-tag] button,
 [data-testid^=stBaseButton-primary]:enabled p { color:var(--fs-surface); }
+/* Streamlit's own is as dark as that text. */
+[data-testid^=stBaseButton-primary]:enabled:is(:hover,:focus,:active) {
+  background-color:color-mix(in srgb,var(--fs-accent) 86%,var(--fs-ink)); }
 /* Streamlit darkens the accent of what is pointed at or open, which a dark page hides. */
 :is([data-testid=stPopoverButton],[data-testid=stBaseButton-tertiary]):is(:hover,
   [aria-expanded=true]) * { color:var(--fs-accent); }
