@@ -8,6 +8,9 @@ closed: they answer anybody who has opened a websocket.
 Its address for signing out forgets the sign-in in that browser alone. Here the sign-in ends, too,
 as by the button: a copy of the cookie, and other tabs, have it no more.
 
+An identity that comes in several cookies is one of a single sign-in: the answer to who comes back
+from the provider says which pieces are one (`sign_in/identity_cookie.py`).
+
 Its websocket takes a page of any port of this name, to each of which browsers send the cookie of
 the sign-in. Here it takes our own page alone, as the routes do; and of its messages those that our
 pages send. The others need no sign-in either: one empties the caches of everybody, one names the
@@ -30,6 +33,7 @@ from profiler_core.ui.routes.origin import REFUSED_SOCKET, foreign
 from profiler_core.ui.server import base_path
 from profiler_core.ui.sign_in.deeds import note_sign_out
 from profiler_core.ui.sign_in.ended import end
+from profiler_core.ui.sign_in.identity_cookie import sealing, without_strange_pieces
 from profiler_core.ui.sign_in.visitor import visitor_of
 
 _log = logging.getLogger(__name__)
@@ -37,6 +41,7 @@ _log = logging.getLogger(__name__)
 _FILES = "/media/"
 _CLOSED = ("/_stcore/upload_file/", "/_stcore/agent/")
 _SIGN_OUT = "/auth/logout"
+_SIGNED_IN = "/oauth2callback"
 # Of BackMsg and of its backend_operation_request; `docs/security.md` lists all that there are.
 CLOSED_MESSAGES = frozenset({
     "clear_cache", "load_git_info", "set_run_on_save", "file_urls_request",
@@ -60,6 +65,7 @@ class StreamlitRoutes:
             await send({"type": "websocket.close", "code": REFUSED_SOCKET, "reason": ""})
             return
         if scope["type"] == "websocket":
+            without_strange_pieces(HTTPConnection(scope))
             receive = _without_closed(receive)
         path = scope["path"].removeprefix(base_path()) if scope["type"] == "http" else ""
         if path.startswith(_CLOSED):
@@ -68,6 +74,8 @@ class StreamlitRoutes:
         elif path == _SIGN_OUT:
             await anyio.to_thread.run_sync(_end_sign_in, Request(scope))
             await self._app(scope, receive, send)
+        elif path == _SIGNED_IN:
+            await self._app(scope, receive, sealing(send))
         elif path.startswith(_FILES):
             await self._app(scope, receive, _Guarded(scope, receive, send))
         else:

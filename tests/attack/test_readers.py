@@ -24,8 +24,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.store import history
 from profiler_core.ui import download, recording_choices
 from profiler_core.ui.runs import chosen_point, trash
-from profiler_core.ui.sign_in import guard
-from profiler_core.ui.sign_in import visitor as visitor_module
+from profiler_core.ui.sign_in import guard, identity_cookie
 from profiler_core.ui.sign_in.ended import end
 from profiler_core.ui.sign_in.visitor import visitor
 from profiler_core.ui.streamlit_routes import STREAMLIT_ROUTES
@@ -218,7 +217,7 @@ def person(email: str) -> str:
 
 @pytest.fixture
 def client(home: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    monkeypatch.setattr(visitor_module, "get_cookie_secret", lambda: COOKIE_SECRET)
+    monkeypatch.setattr(identity_cookie, "get_cookie_secret", lambda: COOKIE_SECRET)
     (home / "settings.toml").write_text(TEAM)
 
     def media(request: Request) -> PlainTextResponse:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from tests.browser.conftest import free_port
 
+COOKIE_SECRET = "only-for-tests-and-long-enough-to-sign-with"
 _START_TIMEOUT_S = 60.0
 
 
@@ -44,7 +45,7 @@ def secrets_toml(provider: str) -> str:
     """Streamlit's secrets for this provider; {port} is filled in by Streamlit."""
     return f"""[auth]
 redirect_uri = "http://localhost:{{port}}/oauth2callback"
-cookie_secret = "only-for-tests-and-long-enough-to-sign-with"
+cookie_secret = "{COOKIE_SECRET}"
 client_id = "fusionscope"
 client_secret = "any"
 server_metadata_url = "{provider}/.well-known/openid-configuration"

@@ -14,7 +14,7 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 from profiler_core.settings import Team
 from profiler_core.ui.routes import OF_MONITORS, OF_PROGRAMS, all_routes
 from profiler_core.ui.routes.token import BadTokenError, sign, verify
-from profiler_core.ui.sign_in import visitor as visitor_module
+from profiler_core.ui.sign_in import identity_cookie
 from profiler_core.ui.sign_in.ended import end, has_ended
 from profiler_core.ui.sign_in.needed import is_needed
 from profiler_core.ui.sign_in.roles import ALLOWED, role_of
@@ -42,7 +42,7 @@ PUBLIC = "/app/static"
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
-    monkeypatch.setattr(visitor_module, "get_cookie_secret", lambda: COOKIE_SECRET)
+    monkeypatch.setattr(identity_cookie, "get_cookie_secret", lambda: COOKIE_SECRET)
     (tmp_path / "settings.toml").write_text(SETTINGS)
     return tmp_path
 

@@ -13,15 +13,12 @@ from typing import Any
 
 import streamlit as st
 from starlette.requests import Request
-from streamlit.auth_util import get_cookie_with_chunks
-from streamlit.web.server.server_util import get_cookie_secret
-from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
-from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from profiler_core.person import account, is_account, shown_name, system_user
 from profiler_core.settings import settings
 from profiler_core.ui.server import is_local_server
 from profiler_core.ui.sign_in.ended import has_ended
+from profiler_core.ui.sign_in.identity_cookie import identity_in
 from profiler_core.ui.sign_in.needed import is_needed
 from profiler_core.ui.sign_in.roles import (
     ALLOWED,
@@ -150,14 +147,7 @@ def _holder(claims: Mapping[str, Any]) -> str:
 
 def _claims_in_cookie(request: Request) -> Mapping[str, Any]:
     """What Streamlit's identity cookie says; empty where it is missing, forged or too old."""
-
-    def read(name: str) -> bytes | None:
-        value = request.cookies.get(name)
-        if value is None:
-            return None
-        return decode_signed_value(get_cookie_secret(), name, value.encode("latin-1", "replace"))
-
-    cookie = get_cookie_with_chunks(read, USER_COOKIE_NAME)
+    cookie = identity_in(request.cookies)
     try:
         claims = json.loads(cookie) if cookie else {}
     except ValueError:
