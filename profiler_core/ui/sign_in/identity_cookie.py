@@ -62,8 +62,8 @@ def _sealed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     claims = get_cookie_with_chunks(lambda name: _signed(cookies, name), USER_COOKIE_NAME)
     if count is None or claims is None:
         return headers
-    text = f"{count[0].decode()}-{_digest(claims).decode()}"
-    new = create_signed_value(get_cookie_secret(), USER_COOKIE_NAME, text)
+    sealed = f"{count[0].decode()}-{_digest(claims).decode()}"
+    new = create_signed_value(get_cookie_secret(), USER_COOKIE_NAME, sealed)
     old = f"{USER_COOKIE_NAME}={cookies[USER_COOKIE_NAME]}".encode("latin-1")
     return [
         (name, USER_COOKIE_NAME.encode() + b"=" + new + value.removeprefix(old))
