@@ -34,12 +34,14 @@ from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.kinds import accepted_sentence, is_empty, kind_of, not_read
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.open import open_trace
+from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
-from profiler_core.owner_file import write_owner
+from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store import incoming
-from profiler_core.store.owners import TRASH
+from profiler_core.store.owners import TRASH, room_left
 from profiler_core.store.upload_groups import Part, RunParts, give, group, not_clear
+from profiler_core.units import format_bytes
 from profiler_core.worker.protocol import Progress, Report, answer
 
 Say = Callable[[str, int | None, int | None], None]  # what is done, bytes done, bytes in all
@@ -148,7 +150,8 @@ def _members(
     """The files of an archive, each unpacked to a numbered file: no path of it is ever used."""
     unpacked.mkdir(exist_ok=True)
     limits = configured()
-    n_bytes_left = limits.max_archive_bytes
+    room = _room_to_unpack(file)
+    n_bytes_left = limits.max_archive_bytes if room is None else room
     folder = file.name.removesuffix(".zip")
     with archive.opened(file.path, file.name, limits) as opened:
         members = archive.members(opened)
@@ -164,9 +167,11 @@ def _members(
                         n_bytes_left -= len(block)
                         n_unpacked += len(block)
                         if n_bytes_left < 0:
+                            raise _too_much(file.name, room)
+                        if shutil.disk_usage(unpacked).free < KEEP_FREE_BYTES + len(block):
                             raise BadInput(
-                                f"{file.name} unpacks to more than this server takes.",
-                                remedy="Pack only the run.",
+                                f"The server's disk has no room for what is in {file.name}.",
+                                remedy="Make room there, or pack only the run.",
                             )
                         sink.write(block)
             except (zipfile.BadZipFile, zlib.error, EOFError) as error:
@@ -182,6 +187,28 @@ def _members(
                 continue
             stays_closed = kind is not None and kind.role is Role.ARCHIVE
             yield Part(name, path, None if stays_closed else kind)
+
+
+def _room_to_unpack(file: incoming.IncomingFile) -> int | None:
+    """How many bytes an archive may unpack to by its owner's quota; None: whatever there is.
+
+    The archive itself goes in the end, so its own bytes are room again.
+    """
+    owner = owner_of(file.path.parent)  # which uploads and pushes have
+    left = room_left(owner) if owner is not None else None
+    return None if left is None else left + file.path.stat().st_size
+
+
+def _too_much(name: str, room: int | None) -> BadInput:
+    if room is None:
+        return BadInput(
+            f"{name} unpacks to more than this server takes.", remedy="Pack only the run."
+        )
+    return BadInput(
+        f"{name} unpacks to more than the {format_bytes(room)} that your uploads may still take "
+        "on this server.",
+        remedy="Pack only the run, or delete uploads that you need no more.",
+    )
 
 
 def _lay_out(run: RunParts, directory: Path) -> Path:
