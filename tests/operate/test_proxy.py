@@ -191,6 +191,15 @@ def test_a_name_that_is_not_the_servers_is_not_answered(proxy):
     _, secure, base = proxy
     assert _ask(secure, f"{base}fusion", Host="evil.example.net")[0] == 421
     assert _ask(secure, f"{base}fusion", Host=f"{NAME}:{secure}")[0] == 200
+    assert _seen(secure, f"{base}fusion", Host=f"{NAME}:8443")["headers"]["host"] == f"{NAME}:8443"
+
+
+def test_the_name_in_the_first_line_hides_no_other(proxy):
+    """nginx goes by the one in the line; the application must not see the one below it."""
+    _, secure, base = proxy
+    for given, told in {"evil.example.net": NAME, "evil.example.net:81": f"{NAME}:81"}.items():
+        headers = _seen(secure, f"https://{NAME}{base}fusion", Host=given)["headers"]
+        assert (headers["host"], headers["x-forwarded-host"]) == (told, told)
 
 
 def test_a_refusal_of_a_large_upload_arrives(proxy):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, insert, select
@@ -13,6 +14,8 @@ from profiler_core.store.history.moments import now
 from profiler_core.store.history.people import names_of, persons_called
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import audit
+
+_LONGEST_TEXT, _MOST_VALUES = 500, 50  # of what somebody sends: no entry is ever deleted
 
 _via: ContextVar[str] = ContextVar("via", default="")
 
@@ -36,8 +39,21 @@ def means() -> str:
 
 
 def with_means(detail: Mapping[str, Any]) -> dict[str, Any]:
-    """The detail of a deed, and by what means it is done where `acting_via` says so."""
-    return {**detail, "via": means()} if means() else dict(detail)
+    """The detail of a deed, of a bounded size, and by what means it is done (`acting_via`)."""
+    kept: dict[str, Any] = bounded(detail)
+    return {**kept, "via": means()} if means() else kept
+
+
+def bounded(value: Any) -> Any:
+    """The same with the beginning of long texts, and the first of many values."""
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return f"{value[:_LONGEST_TEXT]}…"
+    if isinstance(value, Mapping):
+        few = islice(value.items(), _MOST_VALUES)
+        return {bounded(str(key)): bounded(item) for key, item in few}
+    if isinstance(value, list | tuple):
+        return [bounded(item) for item in value[:_MOST_VALUES]]
+    return value
 
 
 @dataclass(frozen=True)
@@ -68,7 +84,7 @@ def note(connection: Connection, person: str, action: str, subject: str, /, **de
             at=now(),
             person=stored(person),
             action=action,
-            subject=stored(subject),
+            subject=stored(bounded(subject)),
             detail=stored(with_means(detail)),
         )
     )

@@ -19,7 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
-from profiler_core.store.history.audit import note, with_means
+from profiler_core.store.history.audit import bounded, note, with_means
 from profiler_core.store.history.database import HistoryUnavailable, writing
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.rows import stored
@@ -50,7 +50,7 @@ def note_or_keep(person: str, action: str, subject: str, /, **detail: Any) -> No
         with writing() as connection:
             note(connection, person, action, subject, **detail)
     except HistoryUnavailable:
-        entry = {"at": now(), "person": person, "action": action, "subject": subject}
+        entry = {"at": now(), "person": person, "action": action, "subject": bounded(subject)}
         try:
             _append(json.dumps(stored({**entry, "detail": with_means(detail)})))
         except OSError as error:
