@@ -228,12 +228,20 @@ def _n_shared(words: Sequence[Sequence[str]], most: int) -> int:
     return n
 
 
+def _mode(record: RunRecord) -> list[str]:
+    """Training or inference: what the steps did, else what was asked for; nothing if unknown."""
+    mode = record.measurement.mode if record.measurement is not None else None
+    asked_for = record.spec.get("training")
+    if mode is None and isinstance(asked_for, bool):
+        mode = "training" if asked_for else "inference"
+    return [mode] if mode in ("training", "inference") else []
+
+
 def run_facts(record: RunRecord) -> list[str]:
     """What was run, as far as run.json says: workload, mode, options, batch, device, torch."""
     spec, environment = record.spec, record.environment
     facts = [record.workload or record.name]
-    if isinstance(spec.get("training"), bool):
-        facts.append("training" if spec["training"] else "inference")
+    facts += _mode(record)
     if spec.get("precision") is not None:
         facts.append(str(spec["precision"])[:40])
     if spec.get("batch_size") is not None:

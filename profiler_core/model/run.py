@@ -140,6 +140,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     counters: CountersPass | None = None  # None: not asked for
     notes: tuple[str, ...] = ()  # what a reader has to know, sentences
     compiled: Compiled | None = None  # None: eager, TorchScript, or a run of an older capture
+    mode: str | None = None  # training, inference, unknown; None: an older capture, see the spec
     tokens_per_step: int | None = None  # that a decoding step makes, over its whole batch
     batches_per_step: int = 1  # above 1: gradients are accumulated over so many
     phase_seconds: dict[str, float] = {}  # how long each phase of the capture took

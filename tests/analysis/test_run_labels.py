@@ -139,6 +139,18 @@ def test_two_runs_are_never_called_the_same():
     assert len(set(two(("x/runs", "y/runs")))) == 2
 
 
+@pytest.mark.parametrize(
+    ("mode", "fact"),
+    [("training", ["training"]), ("unknown", []), (None, ["inference"])],
+)
+def test_the_facts_say_what_the_steps_did_before_what_was_asked_for(mode, fact):
+    # Accelerate's loop is a callable: nobody asks for its training, and it trains.
+    record = RunRecord(
+        workload="loop.py", spec={"training": False}, measurement=Measurement(mode=mode)
+    )
+    assert run_facts(record) == ["loop.py", *fact]
+
+
 def test_the_facts_say_what_one_step_handles():
     measurement = Measurement(batches_per_step=4, tokens_per_step=64)
     facts = run_facts(RunRecord(workload="gpt", measurement=measurement))

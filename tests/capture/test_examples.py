@@ -39,6 +39,9 @@ def test_an_example_is_right_compiled_as_its_owner_would(tmp_path, name, package
     numerics.make_reference(bench, variant("eager"), path)
     step = bench.step(variant("aot_eager"))
     assert step.tokens == tokens
+    step.ready()
+    step(0)
+    assert step.mode == ("inference" if compared == "outputs" else "training")
     answer = numerics.compare(bench, variant("aot_eager"), path, None)
     assert answer["verdict"] == "right", answer
     assert answer["compared"] == compared

@@ -243,3 +243,33 @@ def test_an_update_that_adam_makes_of_rounding_does_not_hide_the_others(
     assert "k.bias" not in stored["state"][1]
     answer = numerics.compare(bench, variant(f"aot_eager{precision}+target=loss"), path, None)
     assert answer["verdict"] == verdict, answer
+
+
+OWN_STEPS = """
+import torch
+
+def looks():
+    model = torch.nn.Linear(4, 4)
+    return (lambda: model(torch.ones(2, 4)).detach()), model
+
+def accumulates():
+    model = torch.nn.Linear(4, 4)
+    return (lambda: model(torch.ones(2, 4)).sum().backward()), model
+
+def alone():
+    model = torch.nn.Linear(4, 4)
+    return lambda: model(torch.ones(2, 4)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "mode"),
+    [("looks", "inference"), ("accumulates", "training"), ("alone", "unknown")],
+)
+def test_what_a_step_of_ones_own_does_is_told_by_its_model(tmp_path, function, mode):
+    file = tmp_path / "own_steps.py"
+    file.write_text(OWN_STEPS)
+    request = workloads.Request(f"{file}:{function}", None, (), {}, False, seed=0)
+    step = numerics.Bench(request, torch.device("cpu")).step(variant("eager"))
+    step(0)
+    assert step.mode == mode

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from profiler_core.errors import BadInput
 from profiler_core.store import library
+from tests.apps import text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sample_traces" / "ddp"
@@ -72,13 +73,6 @@ def opened(**query):
     app.run()
     assert not app.exception, app.exception
     return app
-
-
-def text_of(app):
-    elements = (*app.get("html"), *app.markdown, *app.caption)
-    return "\n".join(
-        str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements
-    )
 
 
 def test_the_pair_says_first_who_waits_for_whom_and_asks_hta(unchanged_home):

@@ -177,6 +177,7 @@ class Worker:
             "can_be_held": step.can_be_held,
             "facts": {
                 "compiled": step.target.facts() if self._variant.compile else None,
+                "mode": step.mode,
                 "tokens_per_step": step.tokens,
                 "batches_per_step": step.batches_per_step,
                 "notes": [*step.notes, *accelerator.Accelerator(self._device).lacks()],

@@ -85,6 +85,11 @@ class Step:
         return self._is_users_own and self.n_done > 1 and self.reset_every is None
 
     @property
+    def mode(self) -> str:
+        """What the steps so far did: training, inference or unknown."""
+        return "training" if self.trains else "inference"
+
+    @property
     def can_be_held(self) -> bool:
         """Whether one thread launches all, and no other one begins within a step on its CPU."""
         return True
@@ -162,6 +167,18 @@ class UserStep(Step):
     _answer_name = "returned tensor"
 
     @property
+    def mode(self) -> str:
+        """Training where the model's parameters got gradients or other values.
+
+        Of a callable without its model nobody can tell.
+        """
+        if self._model is None:
+            return "unknown"
+        has_gradients = any(p.grad is not None for p in _parameters(self._model))
+        is_updated = _versions(self._model) != self._versions_before
+        return "training" if has_gradients or is_updated else "inference"
+
+    @property
     def can_be_held(self) -> bool:
         """Nobody knows what the user's own step starts, such as the workers of a DataLoader."""
         return False
@@ -179,6 +196,7 @@ class UserStep(Step):
 
     def _prepare(self, built: Built) -> None:
         self._user_step: Any = built.step
+        self._versions_before = _versions(built.model)
         if self.target.where == targets.STEP:
             self._user_step = self._wrap(self._user_step, built.inputs[0])
         elif self._is_compiled:
@@ -188,6 +206,15 @@ class UserStep(Step):
         self._mark()
         with self._autocast():
             return self._user_step()
+
+
+def _parameters(model: Any) -> List[Any]:
+    return list(model.parameters()) if hasattr(model, "parameters") else []
+
+
+def _versions(model: Any) -> List[int]:
+    """How often each parameter was written to, as autograd counts it."""
+    return [p._version for p in _parameters(model) if not p.is_inference()]
 
 
 def sample(tensor: Any) -> Any:
