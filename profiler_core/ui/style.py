@@ -93,7 +93,7 @@ _RULES = """
 .fs-t th { text-align:right; font-weight:500; color:var(--fs-muted); padding:6px 10px;
   border-bottom:1px solid var(--fs-line); font-size:13px; vertical-align:bottom;
   white-space:nowrap; }
-.fs-t thead th { white-space:normal; overflow-wrap:anywhere; min-width:7ch; max-width:26ch; }
+.fs-t thead th { white-space:normal; min-width:7ch; max-width:26ch; }
 .fs-t td { text-align:right; padding:7px 10px; border-bottom:1px solid var(--fs-line);
   white-space:nowrap; font-variant-numeric:tabular-nums; }
 .fs-t tr:last-child td, .fs-t tr:last-child th { border-bottom:0; }
@@ -219,7 +219,7 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-dossier .fs-t { font-size:13px; }
 .fs-dossier .fs-t td, .fs-dossier .fs-t th { padding:4px 8px; font-size:12.5px; }
 .fs-dossier .fs-t th:first-child { padding-left:0; white-space:normal; overflow-wrap:anywhere; }
-.fs-dossier .fs-t thead th { overflow-wrap:break-word; min-width:0; padding:4px 5px; }
+.fs-dossier .fs-t thead th { overflow-wrap:normal; min-width:0; padding:4px 5px; }
 .fs-dossier .fs-detail:not(.fs-told) td { white-space:nowrap; padding:4px 5px; }
 .fs-dossier .fs-told td { white-space:normal; overflow-wrap:anywhere; }
 .fs-dossier .fs-told th:first-child { overflow-wrap:normal; min-width:8ch; }
@@ -240,7 +240,6 @@ a.fs-link.fs-here { text-decoration:underline; font-weight:600; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) {
     padding-right:calc(var(--fs-dossier) + 2rem); }
 }
-[data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t thead th { overflow-wrap:break-word; }
 /* Beside a dossier the words of a finding take the width, and its amount a line above them; what
 stands in a column for each run stands one below another. */
 @media (max-width:1700px) {

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT, Server, at_rest, ready, without_uploads
-from tests.browser.waiting import expect_to_fit, widths
+from tests.browser.waiting import expect_to_fit, expect_whole_words_in_heads, widths
 
 pytestmark = pytest.mark.browser
 
@@ -59,6 +59,7 @@ def test_it_opens_cold_names_the_slow_rank_and_opens_the_second_opinion(
 def test_in_the_dark_it_is_not_wider_than_its_window(dark_page: Page, ranks_server: Server) -> None:
     for width in widths(dark_page, ranks_server.link("ranks", **PAIR)):
         expect_to_fit(dark_page, width)
+        expect_whole_words_in_heads(dark_page)
     expect_the_slow_rank(dark_page)
 
 

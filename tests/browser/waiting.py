@@ -33,3 +33,23 @@ def content_width(page: Page, width: int, of: str = "html") -> int:
 def expect_to_fit(page: Page, width: int, of: str = "html") -> None:
     """Nothing of the element `of` lies beyond `width` pixels, as soon as all of it is laid out."""
     assert content_width(page, width, of) <= width
+
+
+_BROKEN_WORDS = """() => [...document.querySelectorAll(".fs-t thead th")].flatMap((head) => {
+    const texts = document.createTreeWalker(head, NodeFilter.SHOW_TEXT), broken = [];
+    while (texts.nextNode()) {
+        for (const word of texts.currentNode.data.matchAll(/[\\p{L}\\d]+/gu)) {
+            const range = document.createRange();
+            range.setStart(texts.currentNode, word.index);
+            range.setEnd(texts.currentNode, word.index + word[0].length);
+            const lines = [...range.getClientRects()].map((box) => Math.round(box.top));
+            if (new Set(lines).size > 1) broken.push(head.textContent);
+        }
+    }
+    return broken;
+})"""
+
+
+def expect_whole_words_in_heads(page: Page) -> None:
+    """The head of no table breaks within a word."""
+    assert page.evaluate(_BROKEN_WORDS) == []

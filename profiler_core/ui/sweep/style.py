@@ -15,11 +15,9 @@ _RULES = """
 .fs-sweep td:first-child a { font-size:14px; }
 .fs-t.fs-sweep td, .fs-t.fs-sweep thead th { padding-left:5px; padding-right:7px; }
 .fs-t.fs-sweep td:first-child, .fs-t.fs-sweep thead th:first-child { padding-left:0; }
-.fs-t.fs-sweep thead th { overflow-wrap:normal; }
 .fs-t.fs-trials tbody tr > :nth-child(-n+2) { white-space:normal; overflow-wrap:anywhere;
   min-width:110px; }
 .fs-t.fs-trials tbody tr > :first-child { min-width:156px; } /* default+freezing=true in a line */
-.fs-t.fs-realised thead th { overflow-wrap:normal; }
 .fs-t.fs-realised tbody tr > :first-child { white-space:normal; overflow-wrap:anywhere;
   min-width:110px; }
 .fs-t.fs-of-candidates th:nth-child(2), .fs-t.fs-of-candidates td:nth-child(2) { text-align:left; }
