@@ -20,6 +20,7 @@ from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.search.box import search_box
 from profiler_core.ui.sign_in.guard import let_in
 from profiler_core.ui.style import follow_mode, write_style_sheet
+from profiler_core.ui.visit import begin_visit
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ def page(spec: PageSpec, *, writes_headline: bool = False) -> Iterator["FirstLin
         The line below the title: the page's question, until the page answers it.
     """
     st.set_page_config(page_title=f"{spec.title} · Fusionscope", layout="wide")
+    begin_visit(spec.title)
     who = let_in()  # again: a cold link may run a page without the entry script
     write_style_sheet()
     follow_mode()

@@ -230,7 +230,7 @@ def test_a_runner_can_capture(browser: Browser, team: Server, let_in: LetIn) -> 
         expect(page.get_by_role("link", name="Activity")).to_have_count(0)
 
 
-def test_a_token_is_shown_once_and_opens_nothing_once_it_is_revoked(
+def test_a_token_is_shown_in_one_visit_and_opens_nothing_once_it_is_revoked(
     browser: Browser, team: Server, let_in: LetIn
 ) -> None:
     def runs(token: str) -> int:
@@ -256,10 +256,35 @@ def test_a_token_is_shown_once_and_opens_nothing_once_it_is_revoked(
         expect(page.get_by_test_id("stCode")).to_contain_text("fsc_")
         token = page.get_by_test_id("stCode").inner_text().strip()
         assert runs(token) == 200
+        page.emulate_media(color_scheme="light")  # Python is told, and runs the page again
+        expect(page.locator("html")).to_have_css("color-scheme", "light")
+        expect(page.get_by_test_id("stCode")).to_contain_text(token)
         page.get_by_role("button", name="Revoke").click()
         expect(page.get_by_text("revoked 20")).to_be_visible()
         assert token not in page.content()
         assert runs(token) == 401
+
+
+def test_a_new_token_goes_when_its_page_is_left_or_it_is_closed(
+    browser: Browser, team: Server, let_in: LetIn
+) -> None:
+    for page in watched_page(browser):
+        signed_in(page, team, "rob", let_in, team.link("api_tokens"))
+        for leaves in (False, True):
+            page.get_by_role("textbox", name="Name").fill(f"Leaves: {leaves}")
+            page.get_by_role("button", name="Make the token").click()
+            expect(page.get_by_test_id("stCode")).to_contain_text("fsc_")
+            if leaves:
+                page.get_by_test_id("stSidebarNav").get_by_role("link", name="Kernels").click()
+                page.wait_for_url("**/kernels**")
+                ready(page)
+                page.go_back()
+                page.wait_for_url("**/api_tokens")
+                ready(page)
+            else:
+                page.get_by_role("button", name="I have copied it").click()
+            expect(page.get_by_test_id("stCode")).to_have_count(0)
+            expect(page.get_by_text(f"Leaves: {leaves}")).to_be_visible()
 
 
 def test_an_admin_sees_who_did_what(browser: Browser, team: Server, let_in: LetIn) -> None:

@@ -94,6 +94,7 @@ def memory_report(
     curve = curves[0] if curves else None
     n_steps = max(1, host_steps(trace).height) if trace is not None else 1
     made = allocations(trace, curve.device_type, curve.device_id) if trace and curve else None
+    is_cut = trace is not None and trace.tally.is_cut
     segments = segments_of(snapshot) if snapshot is not None else ()
     history = history_of(snapshot) if snapshot is not None else None
     return MemoryReport(
@@ -102,12 +103,13 @@ def memory_report(
         n_steps=n_steps,
         curve=curve,
         live=_live(trace, stacks, curve, made),
-        churn=churn(made, n_steps) if made is not None else None,
+        # A part of a step is none.
+        churn=None if made is None or is_cut else churn(made, n_steps),
         made=made,
         segments=segments[0] if segments else None,
         history=history,
         replays=trace is not None and _replays(trace),
-        is_cut=trace is not None and trace.tally.is_cut,
+        is_cut=is_cut,
         no_curve=_no_curve(trace, curves),
         notes=tuple(_notes(trace, curves, snapshot, segments, history)),
     )
@@ -214,6 +216,11 @@ def _notes(
         notes.append(
             f"{len(on_device)} devices have [memory] events; shown is number "
             f"{on_device[0].device_id}, with the highest peak."
+        )
+    if curves and trace is not None and trace.tally.is_cut:
+        notes.append(
+            "The trace is cut: the curve covers what is left of it, and what a step allocates is "
+            "not known."
         )
     if snapshot is None:
         notes.append(

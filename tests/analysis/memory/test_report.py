@@ -35,6 +35,15 @@ def test_a_trace_that_is_cut_is_not_told_to_be_recorded_otherwise():
     assert "profile_memory" not in memory_report(cut).no_curve
 
 
+def test_a_part_of_a_step_is_not_told_per_step():
+    whole = Run.open(SAMPLES / "simplecnn-training" / "eager").trace
+    assert memory_report(whole).churn.n > 0
+    report = memory_report(replace(whole, tally=replace(whole.tally, repairs={CUT_SHORT: 1})))
+    assert report.curve is not None
+    assert report.churn is None
+    assert [note for note in report.notes if "what a step allocates is not known" in note]
+
+
 @pytest.mark.parametrize("mode", ["eager", "default", "reduce-overhead"])
 def test_what_was_there_before_is_not_told_beside_cuda_graphs(mode):
     """The events of the replaying run know of 5 MB, and 151 MB lie in its graphs' pools."""
