@@ -52,7 +52,7 @@ class Supervisor:
         self._last_beat = 0.0
         # What another user's command made comes home with its owner.
         self._has_owner = self._spec.owner is None or self._spec.runner is not None
-        self._log: int | None = None  # while the command runs
+        self._is_printing = False  # while the command runs
         self._there_before: frozenset[str] = frozenset()  # folders of captures
 
     def run(self) -> None:
@@ -164,7 +164,7 @@ class Supervisor:
     def _outputs(self) -> Iterator[tuple[int, int]]:
         """Descriptors for what the command answers and for what it prints."""
         with (self._directory / files.LOG).open("a+b", buffering=0) as log:
-            self._log = log.fileno()
+            self._is_printing = True
             try:
                 if not self._spec.answers:
                     yield log.fileno(), log.fileno()
@@ -172,13 +172,12 @@ class Supervisor:
                 with (self._directory / files.ANSWER).open("wb", buffering=0) as answer:
                     yield answer.fileno(), log.fileno()
             finally:
+                self._is_printing = False
                 self._trim_log()
-                self._log = None
 
     def _trim_log(self) -> None:
-        if self._log is not None:
-            with contextlib.suppress(OSError):  # a full disk costs the log, not the work
-                trim(self._log)
+        with contextlib.suppress(OSError):  # none yet; a full disk costs the log, not the work
+            trim(self._directory / files.LOG, is_running=self._is_printing)
 
     def _stopped(self, started_at: float | None) -> JobStatus:
         """What the job is after it was told to stop.

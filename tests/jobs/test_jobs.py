@@ -271,24 +271,57 @@ def test_a_log_keeps_its_beginning_and_its_end() -> None:
     )
     job_id = jobs.submit([sys.executable, "-c", prints], title="x", device="cpu")
     wait_for(lambda: not jobs.job(job_id).is_live)
-    log = (jobs.job(job_id).directory / job_directory.LOG).read_bytes()
+    file = jobs.job(job_id).directory / job_directory.LOG
+    log = file.read_bytes()
     assert len(log) < 1_300_000
     assert log.startswith(b"line 000000 x")
     assert log.endswith(b"x\n") and b"\nline 119999 x" in log
-    (left_out,) = re.findall(rb"\n\[(\d+) bytes were left out here\]\n", log)
-    kept = len(log) - len(b"\n[ bytes were left out here]\n") - len(left_out)
-    assert int(left_out) + kept == 120_000 * len(f"line 000000 {80 * 'x'}\n")
+    assert bytes_in_all(file) == 120_000 * len(f"line 000000 {80 * 'x'}\n")
 
 
 def test_a_log_that_is_cut_again_counts_what_was_cut_before(tmp_path: Path) -> None:
     file = tmp_path / "log.txt"
-    with file.open("a+b", buffering=0) as log:
-        for n in range(5):
+    for n in range(5):
+        with file.open("ab", buffering=0) as log:
             for _ in range(50):
                 log.write(b"%d\n" % n * 30_000)
-            trim(log.fileno())
-    text = file.read_bytes()
+        trim(file)
+    assert file.read_bytes().startswith(b"0\n")
+    assert file.read_bytes().endswith(b"4\n")
+    assert bytes_in_all(file) == 5 * 50 * 60_000
+
+
+def test_what_is_printed_while_a_log_is_cut_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "log.txt"
+    file.write_bytes(b"line\n" * 13_000_000)
+    write, late = os.pwrite, iter((b"first\n", b"second\n"))
+
+    def printed_meanwhile(descriptor: int, data: bytes, offset: int) -> int:
+        with file.open("ab") as log:
+            log.write(next(late, b""))
+        return write(descriptor, data, offset)
+
+    monkeypatch.setattr(os, "pwrite", printed_meanwhile)
+    trim(file, is_running=True)
+    assert file.stat().st_size < 1_300_000
+    assert file.read_bytes().endswith(b"line\nfirst\nsecond\n")
+    assert bytes_in_all(file) == 13_000_000 * 5 + len(b"first\nsecond\n")
+
+
+def test_a_log_that_still_grows_is_left_whole_up_to_more(tmp_path: Path) -> None:
+    """What is printed in the moment of a cut is lost, so a running command's is cut rarely."""
+    file = tmp_path / "log.txt"
+    file.write_bytes(b"line\n" * 2_000_000)
+    trim(file, is_running=True)
+    assert file.stat().st_size == 10_000_000
+    trim(file)
+    assert file.stat().st_size < 1_300_000
+
+
+def bytes_in_all(log: Path) -> int:
+    """Of a log that was cut: what is kept and what it says was left out."""
+    text = log.read_bytes()
     (left_out,) = re.findall(rb"\n\[(\d+) bytes were left out here\]\n", text)
-    kept = len(text) - len(b"\n[ bytes were left out here]\n") - len(left_out)
-    assert int(left_out) + kept == 5 * 50 * 60_000
-    assert text.startswith(b"0\n") and text.endswith(b"4\n")
+    return len(text) - len(b"\n[ bytes were left out here]\n") - len(left_out) + int(left_out)
