@@ -15,7 +15,7 @@ import sys
 import streamlit as st
 
 from profiler_core.agents.over_http import http_application
-from profiler_core.resources import entry_script
+from profiler_core.resources import dashboard_words, entry_script
 from profiler_core.ui.ahead import AHEAD
 from profiler_core.ui.client_files import CLIENT_FILES
 from profiler_core.ui.early_answers import EARLY_ANSWERS
@@ -47,7 +47,7 @@ app = st.App(
 
 if __name__ == "__main__":
     # Not app.run(): it takes neither flags nor STREAMLIT_… variables.
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", __file__, *sys.argv[1:]])  # noqa: S606
+    os.execv(sys.executable, dashboard_words(*sys.argv[1:]))  # noqa: S606
 
 # Only in the server's own process: the settings that count are known there.
 configure()

@@ -1,9 +1,10 @@
-"""Paths of the files beside the package: app.py, pages/, docs/, static files, samples.
+"""The files beside the package: app.py and how it is started, pages/, docs/, static files, samples.
 
 They are top-level in the checkout and package data of the wheel; no other module distinguishes
 the two.
 """
 
+import sys
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -18,6 +19,14 @@ def _root() -> Path:
 def app_file() -> Path:
     """The script that `streamlit run` starts."""
     return _root() / "app.py"
+
+
+def dashboard_words(*options: str) -> list[str]:
+    """The command line of a dashboard, by the interpreter that runs this.
+
+    No module is looked for in the current folder, which may hold a streamlit.py of somebody else.
+    """
+    return [sys.executable, "-P", "-m", "streamlit", "run", str(app_file()), *options]
 
 
 def entry_script() -> Path:

@@ -19,10 +19,12 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import urlencode
 
-from profiler_core import extras, home, page_specs, resources
+from profiler_core import extras, home, page_specs
 from profiler_core.errors import BadInput
 from profiler_core.ingest.kinds import accepted_sentence, kind_of_trace
 from profiler_core.ingest.run import open_run
+from profiler_core.operate.plan import SECRETS
+from profiler_core.resources import dashboard_words
 from profiler_core.session.folder import runs_at
 from profiler_core.store import browser_links, library, opened, running
 from profiler_core.store.private_file import write_private
@@ -159,10 +161,13 @@ def _start(port: int | None) -> "subprocess.Popen[bytes]":
     chosen = port or (_PORT if _is_free(_PORT) else 0)
     with log.open("wb") as output:
         return subprocess.Popen(
-            [
-                *(sys.executable, "-m", "streamlit", "run", str(resources.app_file())),
-                *("--server.headless=true", f"--server.port={chosen}"),
-            ],
+            dashboard_words(
+                "--server.headless=true",
+                f"--server.port={chosen}",
+                # Streamlit makes variables of what such a file holds, and the folder that runs
+                # are opened in may be somebody else's.
+                f"--secrets.files={Path.home() / SECRETS}",
+            ),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -1,10 +1,9 @@
 """What is to be served, where, and the command line of each of its processes."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from profiler_core import resources
+from profiler_core.resources import dashboard_words
 
 SECRETS = Path(".streamlit") / "secrets.toml"
 
@@ -33,8 +32,7 @@ class Plan:
 
     def command(self, port: int) -> list[str]:
         """The command line of the worker at this port."""
-        return [
-            *(sys.executable, "-m", "streamlit", "run", str(resources.app_file())),
+        return dashboard_words(
             "--server.headless=true",
             f"--server.address={self.address}",
             f"--server.port={port}",
@@ -43,7 +41,7 @@ class Plan:
             f"--secrets.files={self.secrets.absolute()}",
             "--browser.gatherUsageStats=false",
             "--logger.hideWelcomeMessage=true",
-        ]
+        )
 
 
 def usual_secrets() -> Path:

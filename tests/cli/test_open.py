@@ -68,6 +68,35 @@ def test_a_second_open_finds_the_dashboard_of_the_first(environment, capsys):
     assert not (environment / "home" / "server.json").exists()
 
 
+def test_a_folder_of_somebody_else_brings_no_code_along(environment):
+    """Neither modules that shadow, nor a secrets.toml, of which Streamlit makes variables."""
+    folder, ran = environment / "theirs", environment / "ran.txt"
+    (folder / ".streamlit").mkdir(parents=True)
+    (folder / ".streamlit" / "secrets.toml").write_text(
+        f'PYTHONPATH = "{folder}"\n[auth]\nredirect_uri = "http://localhost/oauth2callback"\n'
+    )
+    for name in ("streamlit", "sitecustomize", "polars"):
+        (folder / f"{name}.py").write_text(f"open({str(ran)!r}, 'a').write({name!r})\n")
+    shutil.copy(CAPTURES / "customcnn_b1" / "eager" / "trace.json.gz", folder)
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.path.remove('')"
+    program += "; from profiler_core.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    said = environment / "said.txt"
+    with said.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, "open", "trace.json.gz", "--port", "0"],
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        # With that [auth] nobody would be let in by a link.
+        assert page_behind(first_line(said, process)) == 200
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    assert not ran.exists()
+
+
 def test_what_was_opened_may_be_looked_at_on_a_local_server_only(environment):
     path = environment / "elsewhere" / "trace.json.gz"
     path.parent.mkdir()
