@@ -9,6 +9,7 @@ from profiler_core import home as home_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door import experimenting
 from profiler_core.door.asker import Refused
+from profiler_core.errors import BadInput
 from profiler_core.experiments.request import new_experiment
 from profiler_core.model.run import RunRecord
 from profiler_core.run_directory import CAPTURE_JSON, IMPORTED
@@ -75,6 +76,31 @@ def test_an_imported_run_does_not_choose_the_code_that_is_tried(home: Path, tmp_
     assert start_to_try(record, ["run/c9/eager"]) == changed
     kept = [path.name for unit in units(Choice()) for path in unit.files]
     assert IMPORTED in kept
+
+
+@pytest.mark.parametrize("target", ["keys/id_rsa", "keys", "nothing", "elsewhere/c8/default/a"])
+def test_an_import_takes_nothing_along_that_its_links_lead_to(
+    home: Path, tmp_path: Path, target: str
+) -> None:
+    """It would go to the team with the next `runs push`, as a file of the run."""
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "id_rsa").write_text("secret")
+    elsewhere = redated_copy(tmp_path / "elsewhere", "c9")
+    (elsewhere / "notes").mkdir()
+    (elsewhere / "notes" / "a").symlink_to(tmp_path / target)
+    with pytest.raises(BadInput, match="notes/a is a link that leads out"):
+        history.receive(elsewhere)
+    assert not [path for path in home.rglob("*") if path.name in ("a", "id_rsa")]
+    assert history.runs() == ()
+
+
+def test_an_import_keeps_what_links_within_the_run_lead_to(home: Path, tmp_path: Path) -> None:
+    elsewhere = redated_copy(tmp_path / "elsewhere", "c9")
+    (elsewhere / "same.json").symlink_to("run.json")
+    (imported,) = history.receive(elsewhere)[0]
+    copy = history.directory_of(imported) / "same.json"
+    assert not copy.is_symlink()
+    assert copy.read_bytes() == (elsewhere / "run.json").read_bytes()
 
 
 def test_an_import_of_a_home_that_is_older_than_the_marker_starts_nothing(

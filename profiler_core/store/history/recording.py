@@ -351,7 +351,8 @@ def _stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
         return target
     aside = target.parent / f".{name}.{os.getpid()}"
     try:
-        shutil.copytree(resolved, aside, symlinks=False, ignore=shutil.ignore_patterns(".*"))
+        shutil.copytree(resolved, aside, symlinks=True, ignore=shutil.ignore_patterns(".*"))
+        _replace_links(aside, run_directory)
         (aside / names.IMPORTED).touch()  # nothing that its run.json names is run by a click
         aside.rename(target)
     except OSError as error:
@@ -363,6 +364,28 @@ def _stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return target
+
+
+def _replace_links(copy: Path, run_directory: Path) -> None:
+    """Put the files of the run that its links lead to in their place.
+
+    Raises:
+        BadInput: one leads elsewhere: somebody else's run would take a file of this user's along.
+    """
+    top = copy.resolve()
+    for parent, folders, files in os.walk(copy):
+        for link in (Path(parent, name) for name in (*folders, *files)):
+            if not link.is_symlink():
+                continue
+            file = Path(os.path.realpath(link))
+            if not file.is_relative_to(top) or not file.is_file():
+                raise BadInput(
+                    f"{run_directory / link.relative_to(copy)} is a link that leads out of the "
+                    "run's folder, or to no file.",
+                    remedy="Put a copy of what it leads to in its place, or remove it.",
+                )
+            link.unlink()
+            shutil.copy2(file, link)
 
 
 def _uploaded(directory: Path, run_record: RunRecord, marks: Sequence[FileMark]) -> str | None:
