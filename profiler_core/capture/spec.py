@@ -161,7 +161,7 @@ class CaptureSpec:
         least=1,
         help="processes of one step, each on a GPU of its own: your function finds a process group "
         f"(default: 2 for {', '.join(sorted(DISTRIBUTED_WORKLOADS))}, else 1)",
-        placeholder="default",
+        placeholder="auto",
     )
     batch_size: int | None = option(
         None,

@@ -173,6 +173,9 @@ def _axis(
         elif moments[-1] - moments[0] > timedelta(days=2):
             one_year = moments[0].year == moments[-1].year
             axis |= {"tickformat": "%-d %b" if one_year else "%-d %b %Y"}
+        else:  # the day stands once, below the first of its times
+            seconds = ":%S" if moments[-1] - moments[0] < timedelta(minutes=10) else ""
+            axis |= {"tickformat": f"%H:%M{seconds}\n%-d %b %Y"}
         return axis
     texts: dict[datetime | int, str] = {}
     for line in chart.lines:

@@ -46,6 +46,22 @@ def test_a_change_is_marked_once_for_all_lines():
     assert {line.marker.symbol for line in lines_of(figure)} == {("circle", "diamond")}
 
 
+@pytest.mark.parametrize(
+    ("later", "written"),
+    [
+        ("2026-11-21T10:00:05+00:00", "%H:%M:%S\n%-d %b %Y"),
+        ("2026-11-21T19:00:00+00:00", "%H:%M\n%-d %b %Y"),
+        ("2026-11-28T10:00:00+00:00", "%-d %b"),
+    ],
+)
+def test_times_of_a_day_and_days_are_written_alike(later, written):
+    """Plotly's own way is "Nov 21, 2026"."""
+    first = replace(recorded(n=0), created_at="2026-11-21T10:00:00+00:00")
+    runs = [first, replace(recorded(n=1), created_at=later)]
+    figure = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="time")
+    assert figure.layout.xaxis.tickformat == written
+
+
 def test_a_shift_beyond_the_noise_is_written_at_its_point():
     runs = [recorded(n=0), slower(recorded(n=1), 1.07)]
     figure = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="time")
