@@ -28,7 +28,7 @@ from profiler_core.ingest.quoted import quoted
 from profiler_core.ingest.rank_logs import logs_of_rank
 from profiler_core.ingest.rank_traces import ranks_in, world_size_of
 from profiler_core.ingest.run_files import file_in, files_in, named_in
-from profiler_core.model.run import RunFiles, RunRecord
+from profiler_core.model.run import RunFiles, RunRecord, decoded_record
 
 _REMEDY = "Pass a run directory, a .zip of one, or a trace."
 
@@ -213,7 +213,7 @@ def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
     try:
         with open_guarded(file) as opened:
             content = opened.read(names.LARGEST_RUN_JSON_BYTES)
-        record = msgspec.json.decode(content, type=RunRecord)
+        record = decoded_record(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotARun(
             f"{file} is no record of a run: {error}.", remedy="Restore it, or delete it."

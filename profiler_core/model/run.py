@@ -1,7 +1,7 @@
 """run.json as records (docs/run_directory.md). Raw values only; statistics are made on reading."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -175,18 +175,22 @@ class SweepPlace(msgspec.Struct, frozen=True, kw_only=True):
     series: str = ""
 
 
+_MOST_BYTES_OF_WORDS = 100_000  # of spec and environment, which have some 2 000
+_Name = Annotated[str, msgspec.Meta(max_length=10_000)]
+
+
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """run.json. Unknown keys are ignored, so that newer writers stay readable."""
 
     schema_version: int = 1
-    run_id: str = ""
-    capture_id: str = ""
+    run_id: _Name = ""
+    capture_id: _Name = ""
     role: Role | None = None
-    baseline_run_id: str | None = None
-    created_at: str | None = None
-    name: str = ""
-    workload: str = ""
-    variant: str = ""
+    baseline_run_id: _Name | None = None
+    created_at: _Name | None = None
+    name: _Name = ""
+    workload: _Name = ""
+    variant: _Name = ""
     status: Status = "finished"
     error: str | None = None
     error_kind: str | None = None  # "memory", "compile", "user", "stated", "killed"
@@ -198,6 +202,29 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, Any] = {}
     measurement: Measurement | None = None
     numerics: Numerics | None = None
+
+
+def decoded_record(content: bytes) -> RunRecord:
+    """run.json as anybody may have written it; lists of runs hold its names, spec and environment.
+
+    Raises:
+        msgspec.MsgspecError: it is no JSON, no record, or its words have no end.
+    """
+    record = msgspec.json.decode(content, type=RunRecord)
+    if len(content) > _MOST_BYTES_OF_WORDS:
+        words = msgspec.json.decode(content, type=_Words)
+        n_bytes = len(bytes(words.spec)) + len(bytes(words.environment))
+        if n_bytes > _MOST_BYTES_OF_WORDS:
+            raise msgspec.ValidationError(
+                f"its spec and environment have {n_bytes:,} bytes, "
+                f"more than {_MOST_BYTES_OF_WORDS:,}"
+            )
+    return record
+
+
+class _Words(msgspec.Struct, frozen=True):
+    spec: msgspec.Raw = msgspec.Raw()
+    environment: msgspec.Raw = msgspec.Raw()
 
 
 class RunFiles(msgspec.Struct, frozen=True, kw_only=True):

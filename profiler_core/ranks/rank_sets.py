@@ -14,7 +14,7 @@ import msgspec
 
 from profiler_core import run_directory as names
 from profiler_core.guarded_open import open_guarded
-from profiler_core.model.run import RunRecord
+from profiler_core.model.run import RunRecord, decoded_record
 
 T = TypeVar("T")
 
@@ -88,6 +88,6 @@ def _decoded(file: Path, mtime_ns: int, size: int) -> RunRecord | None:
     try:
         with open_guarded(file) as opened:
             content = opened.read(names.LARGEST_RUN_JSON_BYTES)
-        return msgspec.json.decode(content, type=RunRecord)
+        return decoded_record(content)
     except (OSError, msgspec.MsgspecError, RecursionError, ValueError):
         return None  # opening it says what is wrong

@@ -13,7 +13,7 @@ import msgspec
 from profiler_core import run_directory as names
 from profiler_core.guarded_open import open_guarded
 from profiler_core.ingest.alive import with_current_status
-from profiler_core.model.run import RunRecord
+from profiler_core.model.run import RunRecord, decoded_record
 
 
 def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | None]:
@@ -62,7 +62,7 @@ def _decode(file: Path, mtime_ns: int, size: int) -> tuple[RunRecord | None, str
     try:
         with open_guarded(file) as opened:
             content = opened.read(names.LARGEST_RUN_JSON_BYTES)
-        return msgspec.json.decode(content, type=RunRecord), None
+        return decoded_record(content), None
     except OSError as error:
         return None, f"{names.RUN_JSON} cannot be read: {error.strerror}."
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError) as error:

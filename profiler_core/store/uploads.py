@@ -35,7 +35,7 @@ from profiler_core.ingest.kinds import accepted_sentence, is_empty, kind_of, not
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.open import open_trace
 from profiler_core.jobs.room import KEEP_FREE_BYTES
-from profiler_core.model.run import RunRecord
+from profiler_core.model.run import RunRecord, decoded_record
 from profiler_core.model.trace import Trace
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store import incoming
@@ -322,7 +322,7 @@ def _write_records(upload_id: str, new_runs: list[_NewRun]) -> list[_NewRun]:
 def _role(run: _NewRun) -> str | None:
     try:
         file = run.directory / names.RUN_JSON
-        return msgspec.json.decode(file.read_bytes(), type=RunRecord).role
+        return decoded_record(file.read_bytes()).role
     except (OSError, ValueError, RecursionError):
         return None  # the library shows the run with a sentence
 

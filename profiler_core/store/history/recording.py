@@ -54,7 +54,7 @@ from profiler_core.store.history.upsert import insert_or_ignore, insert_or_updat
 from profiler_core.store.records import read_record
 
 METRICS_VERSION = 1  # counted up when a headline number changes its meaning: runs are read anew
-_LONGEST_ID = 300
+_LONGEST_ID, _LONGEST_ERROR = 300, 10_000
 
 
 def record(
@@ -299,7 +299,7 @@ def _described(
         workload=run_record.workload,
         variant=variant_name(run_record),
         status=run_record.status,
-        error=run_record.error,
+        error=None if run_record.error is None else run_record.error[:_LONGEST_ERROR],
         created_at=utc(run_record.created_at, moment),
         recorded_at=moment,
         origin=places.origin_of(key),
