@@ -33,7 +33,7 @@ _OF_HEADERS = {
 }  # fmt: skip
 
 
-class _Member(tarfile.TarInfo):
+class Member(tarfile.TarInfo):
     """A member's header, refused where reading it would take memory without end."""
 
     @classmethod
@@ -123,7 +123,7 @@ def receive(pipe: IO[bytes], progress: Path, made: Path) -> Received:
         made.mkdir()
         with (
             contextlib.suppress(tarfile.TarError, ValueError, OverflowError, RecursionError),
-            tarfile.open(fileobj=pieces, mode="r|", tarinfo=_Member) as archive,  # type: ignore[call-overload]
+            tarfile.open(fileobj=pieces, mode="r|", tarinfo=Member) as archive,  # type: ignore[call-overload]
         ):
             for number, member in enumerate(archive):
                 has_room = number < _MOST_MEMBERS and _has_room(made, member.size)

@@ -43,6 +43,7 @@ from profiler_core.store.experiments import (
 )
 from profiler_core.store.history.reconciliation import reconcile
 
+SPARSE = {"major": "1", "minor": "0", "name": "trace.json", "realsize": str(10**15)}
 RUN = {"schema_version": 1, "name": "x eager", "status": "finished", "spec": {}}
 
 
@@ -338,6 +339,29 @@ def test_a_listing_that_is_none_is_a_sentence(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(FarFolder, "_run", lambda *words: os.write(words[2], text))
     with pytest.raises(BadInput, match="did not list"):
         FarFolder(Address(None, "box", None), "/traces").listing()
+
+
+@pytest.mark.parametrize(
+    ("headers", "problem"),
+    [
+        ({f"GNU.sparse.{name}": text for name, text in SPARSE.items()}, "sends more than"),
+        ({"comment": "x" * 100_000}, "a header without end"),
+    ],
+    ids=["a file of holes", "a long header"],
+)
+def test_traces_that_are_larger_unpacked_than_on_their_way_stay_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str], problem: str
+) -> None:
+    """A zip is made of them, which takes room for holes, too, and hours."""
+    member = tarfile.TarInfo("trace.json")
+    member.size, member.pax_headers = 512, headers
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(member, io.BytesIO(b"1\n0\n0\n".ljust(512, b"\0")))
+    monkeypatch.setattr(FarFolder, "_run", lambda *words: os.write(words[2], packed.getvalue()))
+    with pytest.raises(BadInput, match=problem):
+        FarFolder(Address(None, "box", None), "/traces").fetch(["trace.json"], tmp_path)
+    assert not (tmp_path / "trace.json").exists()
 
 
 def test_links_of_a_servers_folder_are_not_followed(tmp_path: Path) -> None:

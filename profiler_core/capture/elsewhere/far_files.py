@@ -18,6 +18,7 @@ import msgspec
 from profiler_core.capture.elsewhere.host import Address
 from profiler_core.capture.elsewhere.transport import sent_text, ssh_words, starter
 from profiler_core.errors import BadInput
+from profiler_core.jobs.received import Member
 from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.units import format_bytes
 
@@ -63,13 +64,16 @@ class FarFolder:
             BadInput: it did not work.
         """
         # What comes is written here, unpacked beside it, and packed as an upload.
-        room = (shutil.disk_usage(target).free - KEEP_FREE_BYTES) // 3
+        room = max(0, (shutil.disk_usage(target).free - KEEP_FREE_BYTES) // 3)
         with tempfile.TemporaryFile(dir=target) as output:
-            self._run(list(names), output.fileno(), _SENT_WITHIN_S, max(0, room))
+            self._run(list(names), output.fileno(), _SENT_WITHIN_S, room)
             output.seek(0)
             try:
-                with tarfile.open(fileobj=output) as archive:
+                with tarfile.open(fileobj=output, tarinfo=Member) as archive:
                     members = [member for member in archive if member.isreg()]
+                    # A file with holes takes no room on its way, and as much as it says in a zip.
+                    if sum(member.size for member in members) > room:
+                        raise self._too_much(room)
                     archive.extractall(target, members, filter="data")
             except (tarfile.TarError, OSError) as error:
                 raise BadInput(
@@ -82,6 +86,13 @@ class FarFolder:
                 f"{self.address.host} listed {missing[0][:200]} and did not send it.",
                 remedy="Look whether something deletes it there, and try it again.",
             )
+
+    def _too_much(self, most_bytes: int) -> BadInput:
+        return BadInput(
+            f"{self.address.host} sends more than {format_bytes(most_bytes)} of {self.folder}, "
+            "and there is no room for more.",
+            remedy="Make room, or profile for less long.",
+        )
 
     def _run(self, names: list[str] | None, output: int, within_s: float, most_bytes: int) -> None:
         order = json.dumps({"folder": self.folder, "names": names}).encode() + b"\n"
@@ -103,11 +114,7 @@ class FarFolder:
                 remedy="Copy the folder by hand and open it.",
             ) from None
         if done.returncode == -signal.SIGXFSZ or os.fstat(output).st_size >= most_bytes:
-            raise BadInput(
-                f"{self.address.host} sends more than {format_bytes(most_bytes)} of {self.folder}, "
-                "and there is no room for more.",
-                remedy="Make room, or profile for less long.",
-            )
+            raise self._too_much(most_bytes)
         if done.returncode == _NO_FOLDER:
             raise BadInput(
                 f"There is no folder {self.folder} on {self.address.host}.",
