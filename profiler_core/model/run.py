@@ -175,7 +175,7 @@ class SweepPlace(msgspec.Struct, frozen=True, kw_only=True):
     series: str = ""
 
 
-_MOST_BYTES_OF_WORDS = 100_000  # of spec and environment, which have some 2 000
+_MOST_BYTES_OF_WORDS = 100_000  # of spec, environment and sweep: some 2 000
 _Name = Annotated[str, msgspec.Meta(max_length=10_000)]
 
 
@@ -205,7 +205,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decoded_record(content: bytes) -> RunRecord:
-    """run.json as anybody may have written it; lists of runs hold its names, spec and environment.
+    """run.json as anybody may have written it; lists of runs hold its names and words.
 
     Raises:
         msgspec.MsgspecError: it is no JSON, no record, or its words have no end.
@@ -213,10 +213,10 @@ def decoded_record(content: bytes) -> RunRecord:
     record = msgspec.json.decode(content, type=RunRecord)
     if len(content) > _MOST_BYTES_OF_WORDS:
         words = msgspec.json.decode(content, type=_Words)
-        n_bytes = len(bytes(words.spec)) + len(bytes(words.environment))
+        n_bytes = sum(len(bytes(part)) for part in (words.spec, words.environment, words.sweep))
         if n_bytes > _MOST_BYTES_OF_WORDS:
             raise msgspec.ValidationError(
-                f"its spec and environment have {n_bytes:,} bytes, "
+                f"its spec, environment and sweep have {n_bytes:,} bytes, "
                 f"more than {_MOST_BYTES_OF_WORDS:,}"
             )
     return record
@@ -225,6 +225,7 @@ def decoded_record(content: bytes) -> RunRecord:
 class _Words(msgspec.Struct, frozen=True):
     spec: msgspec.Raw = msgspec.Raw()
     environment: msgspec.Raw = msgspec.Raw()
+    sweep: msgspec.Raw = msgspec.Raw()
 
 
 class RunFiles(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,8 @@ from profiler_core.guarded_open import open_guarded
 from profiler_core.ingest.alive import with_current_status
 from profiler_core.model.run import RunRecord, decoded_record
 
+_LONGEST_ERROR = 10_000  # characters
+
 
 def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | None]:
     """The record of the run in folder `path`, and the problem if run.json is unusable.
@@ -34,7 +36,9 @@ def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | Non
 
 
 def abridged(record: RunRecord) -> RunRecord:
-    """The record without the time of each single step."""
+    """The record without the time of each single step, with the beginning of a long error."""
+    if record.error is not None:
+        record = msgspec.structs.replace(record, error=record.error[:_LONGEST_ERROR])
     if record.measurement is None:
         return record
     measurement = msgspec.structs.replace(

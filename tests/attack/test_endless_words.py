@@ -12,6 +12,7 @@ import pytest
 from profiler_core.store import history
 from tests.attack.api import call, token_of, zip_of
 from tests.attack.conftest import RUNNER, TEAM, Server
+from tests.everything import comparisons
 
 LONG = "w" * 200_000
 FIELDS: tuple[dict[str, Any], ...] = (
@@ -19,6 +20,7 @@ FIELDS: tuple[dict[str, Any], ...] = (
     {"baseline_run_id": LONG},
     {"created_at": LONG},
     {"spec": {"name": LONG}},
+    {"sweep": {"id": LONG, "name": "batch", "value": 1, "values": [1]}},
     {"environment": {"gpu": "x", "more": [LONG[:1000]] * 200}},
 )
 
@@ -51,3 +53,5 @@ def test_long_words_of_steps_and_failures_are(token: str) -> None:
     answer = pushed(token, status="failed", error=LONG, measurement=measured)
     assert answer.status == 200, answer.body[:300]
     assert len(history.run("r").error or "") == 10_000
+    (entry,) = (entry for group in comparisons() for entry in group.entries if entry.run.error)
+    assert len(entry.run.error or "") == 10_000
