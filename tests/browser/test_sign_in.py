@@ -270,17 +270,19 @@ def test_a_new_token_goes_when_its_page_is_left_or_it_is_closed(
 ) -> None:
     for page in watched_page(browser):
         signed_in(page, team, "rob", let_in, team.link("api_tokens"))
+        sidebar = page.get_by_test_id("stSidebarNav")
         for leaves in (False, True):
             page.get_by_role("textbox", name="Name").fill(f"Leaves: {leaves}")
             page.get_by_role("button", name="Make the token").click()
             expect(page.get_by_test_id("stCode")).to_contain_text("fsc_")
             if leaves:
-                page.get_by_test_id("stSidebarNav").get_by_role("link", name="Kernels").click()
-                page.wait_for_url("**/kernels**")
-                ready(page)
-                page.go_back()
-                page.wait_for_url("**/api_tokens")
-                ready(page)
+                for name, address in (
+                    ("Runs and uploads", "**/runs**"),
+                    ("API tokens", "**/api_tokens"),
+                ):
+                    sidebar.get_by_role("link", name=name).click()
+                    page.wait_for_url(address)
+                    ready(page)
             else:
                 page.get_by_role("button", name="I have copied it").click()
             expect(page.get_by_test_id("stCode")).to_have_count(0)
