@@ -5,6 +5,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -19,6 +20,7 @@ from profiler_core.capture.elsewhere.bundle import project_of
 from profiler_core.capture.elsewhere.far_files import FarFolder
 from profiler_core.capture.elsewhere.host import Address
 from profiler_core.capture.elsewhere.plan import Plan, plan_of
+from profiler_core.capture.provenance import code_version
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.cli.server_traces import folder_at, put_together
 from profiler_core.errors import BadInput, CaptureFailed
@@ -521,3 +523,48 @@ def test_a_line_of_progress_makes_nobody_the_owner_of_anothers_capture(
     (own / files.PROGRESS).write_bytes(line)
     eves._write_owner()
     assert owner_of(own) == "oidc:issuer#eve"
+
+
+PROGRAMS = {
+    "core.fsmonitor": "{}",
+    "filter.a=b.clean": "{}",
+    "filter.a=b.required": "true",
+    "filter.c.process": "{}",
+}
+
+
+def test_a_project_that_is_sent_starts_no_program_here(home: Path, tmp_path: Path) -> None:
+    """Its code runs there; `.git/config` of an archive that was unpacked names programs, too."""
+    project, ran = tmp_path / "project", tmp_path / "ran"
+    (project / "data").mkdir(parents=True)
+    for name in ("model.py", "data/a.bin", "data/b.txt"):
+        (project / name).write_text("def build(): ...\n")
+
+    def git(*words: str) -> None:
+        user = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", "-C", str(project), *user, *words], check=True, capture_output=True)
+
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "first")
+    script = tmp_path / "script.sh"
+    script.write_text(f"#!/bin/sh\necho $0 $@ >> {ran}\n")
+    script.chmod(0o755)
+    for key, value in PROGRAMS.items():
+        git("config", key, value.format(script))
+    (project / ".git" / "info").mkdir(exist_ok=True)
+    (project / ".git" / "info" / "attributes").write_text("*.bin filter=a=b\n*.txt filter=c\n")
+    (project / ".git" / "hooks").mkdir(exist_ok=True)
+    shutil.copy(script, project / ".git" / "hooks" / "post-index-change")
+    for path in project.rglob("*.*"):
+        if ".git" not in path.parts:
+            os.utime(path, (1, 1))  # their content is compared again
+    ran.unlink(missing_ok=True)
+    spec = CaptureSpec(f"{project / 'model.py'}:build")
+    sent = plan_of(spec, Host(ssh="box"), runs_directory(), is_code_there=False).project
+    assert sent is not None
+    assert [path.as_posix() for path in sent.paths] == ["data/a.bin", "data/b.txt", "model.py"]
+    version = code_version(project)
+    assert version["git_commit"]
+    assert version["git_dirty"] is False
+    assert not ran.exists()
