@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -421,6 +422,10 @@ def test_a_link_that_leads_out_of_a_project_is_not_sent(tmp_path: Path) -> None:
     (folder / "same").symlink_to(folder / "model.py")
     spec = CaptureSpec(f"{folder}/model.py:build", directory=str(folder))
     assert [str(path) for path in project_of(spec).paths] == ["model.py", "same"]
+    (folder / "__init__.py").write_text("send = open(__file__.replace('__init__', 'key')).read()")
+    (folder / "key.py").symlink_to(tmp_path / "id_ed25519")
+    with pytest.raises(BadInput, match=r"key\.py is a link that leads out"):
+        project_of(replace(spec, workload=f"{folder}/key.py:build"))
 
 
 def test_a_folder_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def project_of(spec: CaptureSpec) -> Project:
     """The files of the folder that a capture works in: what git knows or would, else all of them.
 
     Raises:
-        BadInput: the file is not in that folder, or it is too much to be sent.
+        BadInput: the file is not in that folder, or a link out of it; or it is too much to be sent.
     """
     file = file_of(spec)
     if not file.is_file():
@@ -58,6 +58,12 @@ def project_of(spec: CaptureSpec) -> Project:
             remedy=f"Name a folder that holds both, {_LEAVE_IT_THERE}.",
         )
     root = folder.resolve()
+    # Somebody else's project may link to this user's keys, and its code runs there.
+    if not file.resolve().is_relative_to(root):
+        raise BadInput(
+            f"{file} is a link that leads out of {folder}.",
+            remedy="Name the file that it leads to, or put a copy in its place.",
+        )
     paths = [file.relative_to(folder)]
     n_bytes = 0
     for path in _listed(folder):
@@ -68,7 +74,6 @@ def project_of(spec: CaptureSpec) -> Project:
                 remedy=f"Put what is large into .gitignore, {_LEAVE_IT_THERE}.",
             )
         full = folder / path
-        # Somebody else's project may link to this user's keys, and its code runs there.
         if path != paths[0] and full.is_file() and full.resolve().is_relative_to(root):
             paths.append(path)
             n_bytes += full.stat().st_size
