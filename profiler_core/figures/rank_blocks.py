@@ -39,6 +39,7 @@ def place_block(
                 "anchor": f"x{suffix}",
                 "domain": [max(0.0, bottom), max(0.0, top)],
                 "autorange": "reversed",
+                "ticklabelstandoff": 6,
                 "showgrid": False,
             },
         }

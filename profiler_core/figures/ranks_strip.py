@@ -12,10 +12,14 @@ from profiler_core.units import format_duration
 
 MOST_COLUMNS = 256  # seven rows of them are 1792 cells
 _ROW_PX, _TITLE_PX, _AXIS_PX = 26, 28, 46
+_TELLING_SHARE = 0.02  # of the step
+_STEP = [key for key, _ in QUANTITIES].index("step_ns")
 
 
 def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) -> go.Figure:
     """One block of rows for each job; each row has its own scale, shared by all jobs.
+
+    A row whose values differ by less than 2 % of the longest step does not use all of its scale.
 
     Args:
         jobs: (name, columns in order of the ranks).
@@ -25,12 +29,13 @@ def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) 
     rows = len(QUANTITIES)
     height = len(jobs) * (rows * _ROW_PX + _TITLE_PX) + _AXIS_PX
     spans = [_span(jobs, number) for number in range(rows)]
+    least_room = _TELLING_SHARE * spans[_STEP][1]
     plot = height - _AXIS_PX
     for index, (name, columns) in enumerate(jobs):
         top = 1 - index * (rows * _ROW_PX + _TITLE_PX) / plot - _TITLE_PX / plot
         suffix = axis_suffix(index)
         shades = [
-            [_share(column.values[number], spans[number]) for column in columns]
+            [_shade(column.values[number], spans[number], least_room) for column in columns]
             for number in range(rows)
         ]
         figure.add_heatmap(
@@ -68,10 +73,10 @@ def _span(jobs: Sequence[tuple[str, Sequence[Column]]], number: int) -> tuple[fl
     return min(values, default=0.0), max(values, default=0.0)
 
 
-def _share(value: float, span: tuple[float, float]) -> float:
-    """The value's position in the span, 0 to 1; spans below 2 % of the value count as 2 %."""
+def _shade(value: float, span: tuple[float, float], least_room: float) -> float:
+    """The value's position in the span, 0 to 1; a span below `least_room` counts as that."""
     least, most = span
-    room = max(most - least, 0.02 * most)
+    room = max(most - least, least_room)
     return (value - least) / room if room else 0.0
 
 

@@ -1,6 +1,7 @@
 """Who waited in which step: a heat map of ranks and steps, one block for each job."""
 
 from collections.abc import Sequence
+from statistics import median
 
 import plotly.graph_objects as go
 
@@ -18,8 +19,9 @@ _ROW_PX, _TITLE_PX, _AXIS_PX = 22, 30, 46
 def ranks_waiting(jobs: Sequence[tuple[str, Sequence[RankRow]]], palette: Palette) -> go.Figure:
     """Darker where the rank waited for longer; one scale for all jobs.
 
-    Of neighbouring ranks in one column the one that waited longest is shown, and of more than
-    MOST_STEPS steps the last ones.
+    Of neighbouring ranks in one column the one furthest from the step's median is shown, so that a
+    late rank, which waits least, is not hidden by those that wait for it. Of more than MOST_STEPS
+    steps the last ones are drawn.
 
     Args:
         jobs: (name, ranks in their order).
@@ -59,13 +61,16 @@ def ranks_waiting(jobs: Sequence[tuple[str, Sequence[RankRow]]], palette: Palett
 
 
 def _cells(rows: Sequence[RankRow]) -> tuple[list[int], list[list[tuple[int, int]]]]:
-    """First rank of each column; for each step (ns, rank) of the longest waiting in each column."""
+    """First rank of each column; for each step (ns, rank) of each column's furthest from median."""
     wide = -(-len(rows) // MOST_COLUMNS) or 1
     columns = [rows[at : at + wide] for at in range(0, len(rows), wide)]
     n_steps = min((len(row.waited_in_steps_ns) for row in rows), default=0)
-    cells = [
-        [max((row.waited_in_steps_ns[step], -row.rank) for row in column) for column in columns]
-        for step in range(max(0, n_steps - MOST_STEPS), n_steps)
-    ]
-    firsts = [column[0].rank for column in columns]
-    return firsts, [[(ns, -rank) for ns, rank in row] for row in cells]
+    cells = []
+    for step in range(max(0, n_steps - MOST_STEPS), n_steps):
+        middle = median(row.waited_in_steps_ns[step] for row in rows)
+        furthest = [
+            max(column, key=lambda row: abs(row.waited_in_steps_ns[step] - middle))
+            for column in columns
+        ]
+        cells.append([(row.waited_in_steps_ns[step], row.rank) for row in furthest])
+    return [column[0].rank for column in columns], cells

@@ -160,6 +160,7 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-t.fs-opened tbody th { white-space:normal; overflow-wrap:anywhere; font-size:13.5px; }
 .fs-opened small { color:var(--fs-muted); margin-left:8px; }
 .fs-opened .fs-sum th, .fs-opened .fs-sum td { font-weight:600; color:var(--fs-ink); }
+.fs-t.fs-alike td:nth-child(2) { white-space:normal; min-width:18ch; }
 .fs-kernels { table-layout:fixed; }
 .fs-t.fs-kernels td:first-child { white-space:normal; color:var(--fs-ink); }
 .fs-kernels th:nth-child(2) { width:4.6em; }

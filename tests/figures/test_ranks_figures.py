@@ -47,6 +47,14 @@ def test_4096_ranks_are_at_most_a_few_thousand_marks_and_the_slow_one_is_seen():
     assert f"(rank {SLOW})" in figure.data[0].text[compute][darkest]
 
 
+def test_a_difference_of_a_few_ns_is_no_colour():
+    job = a_job(64)
+    rows = [replace(row, idle_ns=2.0 + row.rank % 3) for row in job.ranks]
+    figure = ranks_strip([("eager", columns_of(replace(job, ranks=tuple(rows)), 64))], LIGHT)
+    idle = [label for _, label in QUANTITIES].index("idle")
+    assert max(figure.data[0].z[idle]) < 1e-5
+
+
 def test_quantiles_name_the_ranks_at_both_ends():
     rows = {row.key: row for row in quantiles_of(a_job(4096))}
     assert (rows["compute_ns"].most, rows["compute_ns"].most_rank) == (97e6, SLOW)

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from profiler_core.errors import BadInput
 from profiler_core.store import library
+from tests.analysis.ranks.mesh_job import Mesh, play, write
 from tests.apps import text_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -161,6 +162,19 @@ def open_by_path(app, first, second=""):
     app = button.click().run()
     assert not app.exception, app.exception
     return app
+
+
+def test_where_nothing_waits_a_sentence_stands_for_the_empty_chart(home, without_hta):
+    (home / "settings.toml").write_text(f"open_below = [{str(home / 'user')!r}]")
+    mesh = Mesh(2, 1, 1)
+    write(home / "user" / "even", mesh, play(mesh))
+    app = opened(baseline=f"path{home / 'user' / 'even'}")
+    text = text_of(app)
+    assert "No rank waits: the 2 ranks are even" in text
+    assert "In the step of 12.6 ms no rank waits in a collective." in text
+    assert "All ranks arrive at each of them within 1 µs of each other." in text
+    assert "comes last" not in text
+    assert "st-key-ranks_arrivals" not in text
 
 
 @pytest.mark.parametrize("as_one", [True, False])

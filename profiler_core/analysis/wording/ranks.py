@@ -71,8 +71,10 @@ def evidence(job: Job) -> str:
     profiled = "profiled step" if claim.step_ns is not None else "step"
     step = f"{profiled} of {format_duration(job.step_ns)}"
     late = job.straggler
+    if not job.wait_share:
+        return f"In the {step} no rank waits in a collective."
     if late is None or claim.rank != late.rank:
-        whose = " for the one that comes last" if late is None else f", {_part(late)}"
+        whose = "" if late is None else f", {_part(late)}"
         return (
             f"Ranks spend {format_share(job.wait_share)} of the {step} waiting in "
             f"collectives{whose}."

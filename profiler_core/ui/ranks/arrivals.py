@@ -11,9 +11,15 @@ from profiler_core.ui.ranks.data import ChosenJob
 from profiler_core.ui.style import colors
 from profiler_core.units import format_count
 
+_TITLE = "Arrival at each collective"
+_EVEN_BELOW_NS = 1_000  # a chart of less would show the clock's grain
+
 
 def show_arrivals(jobs: Sequence[ChosenJob]) -> None:
-    """A bar for each collective; nothing where no collective is on all its ranks."""
+    """A bar for each collective, a sentence where all arrive at once.
+
+    Nothing where no collective is on all its ranks.
+    """
     drawn = [
         (chosen_job.number, chosen_job.label, chosen_job.job.arrivals)
         for chosen_job in jobs
@@ -21,9 +27,12 @@ def show_arrivals(jobs: Sequence[ChosenJob]) -> None:
     ]
     if not drawn:
         return
+    skews_ns = [arrival.skew_ns for _, _, arrivals in drawn for arrival in arrivals]
+    if max(skews_ns) < _EVEN_BELOW_NS:
+        section(_TITLE, "All ranks arrive at each of them within 1 µs of each other.")
+        return
     section(
-        "Arrival at each collective",
-        "The rank that comes last is the one whose kernel is shortest: it waits for nobody.",
+        _TITLE, "The rank that comes last is the one whose kernel is shortest: it waits for nobody."
     )
     palette = colors()
     if len(drawn) > 1:

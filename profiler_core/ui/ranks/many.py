@@ -11,6 +11,7 @@ from profiler_core.figures.ranks_waiting import ranks_waiting
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.page import section
 from profiler_core.ui.ranks.data import ChosenJob
+from profiler_core.ui.ranks.steps import column_text
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import show_table
 
@@ -32,9 +33,9 @@ def show_many(jobs: Sequence[ChosenJob]) -> None:
         "where only its ranks have it.",
     )
     st.html("".join(f"<p class=fs-note>{text}</p>" for text in map(_mesh, many) if text))
-    _show(_ALIKE_HEADS, [(job.label, alike_rows(job.job.alike)) for job in many])
+    _show(_ALIKE_HEADS, [(job.label, alike_rows(job.job.alike)) for job in many], "fs-alike")
     if any(any(row.waited_in_steps_ns) for job in many for row in job.job.ranks):
-        section("Waiting in each step")
+        section("Waiting in each step", f"The more colour, the longer. {column_text(many)}")
         show_figure(
             ranks_waiting([(job.label, job.job.ranks) for job in many], colors()),
             key="ranks_waiting",
@@ -56,10 +57,14 @@ def _mesh(chosen_job: ChosenJob) -> str:
     return escape(f"{chosen_job.label}: {mesh}.") if mesh else ""
 
 
-def _show(heads: tuple[str, ...], jobs: Sequence[tuple[str, tuple[tuple[Cell, ...], ...]]]) -> None:
+def _show(
+    heads: tuple[str, ...],
+    jobs: Sequence[tuple[str, tuple[tuple[Cell, ...], ...]]],
+    kind: str = "",
+) -> None:
     rows = tuple(
         (Cell(label if position == 0 else ""), *row)
         for label, of_job in jobs
         for position, row in enumerate(of_job)
     )
-    show_table(Table(heads, rows), named=True, width_px=1040)
+    show_table(Table(heads, rows), kind, named=True, width_px=1040)

@@ -58,15 +58,9 @@ def _bars(jobs: Sequence[ChosenJob]) -> None:
 
 def _strip(jobs: Sequence[ChosenJob]) -> None:
     drawn = [(chosen_job.label, columns_of(chosen_job.job, MOST_COLUMNS)) for chosen_job in jobs]
-    wide = max(-(-len(chosen_job.job.ranks) // MOST_COLUMNS) for chosen_job in jobs)
-    column_text = (
-        f"A column is {wide} neighbouring ranks, and shows the one furthest from the median. "
-        if wide > 1
-        else "A column is one rank. "
-    )
     st.html(
-        f"<p class=fs-note>{column_text}The more colour, the longer; each row has its own scale, "
-        "which a difference of less than 2 % does not fill.</p>"
+        f"<p class=fs-note>{column_text(jobs)} The more colour, the longer; each row has its own scale, "
+        "which a difference of less than 2 % of the step does not fill.</p>"
     )
     show_figure(
         ranks_strip(drawn, colors()),
@@ -76,6 +70,14 @@ def _strip(jobs: Sequence[ChosenJob]) -> None:
     )
     for chosen_job in jobs:
         st.html(_quantiles(chosen_job.label, quantiles_of(chosen_job.job)))
+
+
+def column_text(jobs: Sequence[ChosenJob]) -> str:
+    """What a column of a heat map of these jobs shows."""
+    wide = max(-(-len(chosen_job.job.ranks) // MOST_COLUMNS) for chosen_job in jobs)
+    if wide == 1:
+        return "A column is one rank."
+    return f"A column is {wide} neighbouring ranks, and shows the one furthest from the median."
 
 
 def _quantiles(label: str, rows: Sequence[Quantiles]) -> str:

@@ -121,7 +121,7 @@ def test_what_no_other_group_does_is_no_slow_link():
     assert links(calls({"0,1,2,3": 100})) == ()
 
 
-def test_the_heat_map_keeps_the_longest_waiting_of_neighbours_and_bounds_its_marks():
+def test_the_heat_map_keeps_the_one_waiting_rank_of_neighbours_and_bounds_its_marks():
     rows = [row(rank) for rank in range(4096)]
     rows[2001] = row(2001, waited=7.0)
     figure = ranks_waiting([("eager", rows)], LIGHT)
@@ -132,3 +132,11 @@ def test_the_heat_map_keeps_the_longest_waiting_of_neighbours_and_bounds_its_mar
     assert heat.text[1][heat.z[1].index(1)].startswith("<b>rank 2001</b>, step 2")
     assert MOST_STEPS * 256 < 10_000
     assert Dimension("tp", 2, {0: 0}).at(1) is None
+
+
+def test_the_heat_map_keeps_the_late_rank_among_neighbours_that_wait_for_it():
+    rows = [row(rank, waited=9.0 + rank % 2 / 10) for rank in range(1024)]
+    rows[683] = row(683)
+    (heat,) = ranks_waiting([("eager", rows)], LIGHT).data
+    assert [heat.z[step].count(0) for step in (0, 1)] == [1, 1]
+    assert heat.text[1][683 // 4].startswith("<b>rank 683</b>, step 2")
