@@ -59,8 +59,8 @@ def _bars(jobs: Sequence[ChosenJob]) -> None:
 def _strip(jobs: Sequence[ChosenJob]) -> None:
     drawn = [(chosen_job.label, columns_of(chosen_job.job, MOST_COLUMNS)) for chosen_job in jobs]
     st.html(
-        f"<p class=fs-note>{column_text(jobs)} The more colour, the longer; each row has its own scale, "
-        "which a difference of less than 2 % of the step does not fill.</p>"
+        f"<p class=fs-note>{column_text(jobs)} The more colour, the longer; each row has "
+        "its own scale, which a difference of less than 2 % of the step does not fill.</p>"
     )
     show_figure(
         ranks_strip(drawn, colors()),
