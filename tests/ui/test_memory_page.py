@@ -38,7 +38,8 @@ def opened(**query):
 
 
 def said(app):
-    return " ".join(str(element.proto.body) for element in app.get("html"))
+    text = " ".join(str(element.proto.body) for element in app.get("html"))
+    return text.replace("\u00a0", " ")  # between a number and its unit
 
 
 def test_the_peak_what_bounds_it_and_what_vanished(home):
