@@ -106,6 +106,18 @@ class CriticalPath:
         return work_ns + self.slowed_ns + self.overlap_ns
 
     @property
+    def late_in_bubble_ns(self) -> float:
+        """Of what the late rank needs more: what fills the bubble that its schedule leaves anyhow.
+
+        Without it the step is no shorter. A stage whose idle time and waiting are less than the
+        bubble has filled the rest; all ns per step, profiled.
+        """
+        if self.late is None:
+            return 0.0
+        left = sum(self.idle_ns.values()) + sum(self.waited_ns.values()) + self.slowed_by_waiting_ns
+        return min(self.late.total_ns, max(0.0, self.bubble_ns - left))
+
+    @property
     def device_ns(self) -> float:
         """What the rank's device needs for a step, however fast hosts and other ranks are.
 

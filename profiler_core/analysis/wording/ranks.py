@@ -193,7 +193,14 @@ def _why(job: Job, late: Straggler) -> str:
     path = job.critical
     if path is not None and path.late is not None and path.late.rank == late.rank:
         causes = lateness(path.late, path.late.total_work_ns, path.late.total_idle_ns)
-        return f"Rank {late.rank} needs more than the other ranks: {causes}."
+        filled_ns = path.late_in_bubble_ns
+        in_bubble = ""
+        if filled_ns >= _TELLING_SHARE * path.step_ns:
+            in_bubble = (
+                f" {format_duration(filled_ns)} of that fill the pipeline's bubble: the step is no "
+                "shorter without them."
+            )
+        return f"Rank {late.rank} needs more than the other ranks: {causes}.{in_bubble}"
     telling = _TELLING_SHARE * (job.step_ns or 0.0)
     others = "the other's" if len(job.ranks) == 2 else "the others'"
     if late.compute_more_ns > telling and late.compute_more_ns >= late.idle_more_ns:

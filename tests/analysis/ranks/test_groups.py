@@ -46,6 +46,22 @@ def test_the_late_rank_is_named_with_what_the_job_is_shorter_without_it(tmp_path
     assert plain(headline(job)).endswith(f"wait for rank {late}")
 
 
+@pytest.mark.parametrize("mesh", [Mesh(1, 2, 1), Mesh(1, 3, 1), Mesh(2, 2, 2)], ids=str)
+@pytest.mark.parametrize("kind", ["spin", "sleep"])
+@pytest.mark.parametrize("is_last", [True, False])
+def test_what_fills_the_bubble_of_a_later_stage_costs_nothing(tmp_path, mesh, kind, is_last):
+    late = mesh.n - 1 if is_last else mesh.rank(mesh.dp - 1, 0, 0)
+    planted = Planted(late, kind, 8000.0)
+    job, _ = job_of(tmp_path, mesh, planted)
+    path = job.critical
+    assert path.rank == late
+    assert path.late.total_ns == pytest.approx(8000 * US, rel=0.01)
+    cost = (step_us(play(mesh, planted)) - step_us(play(mesh))) * US
+    # Transfers between the stages lengthen the bubble beyond their work.
+    assert path.late.total_ns - path.late_in_bubble_ns == pytest.approx(cost, abs=250 * US)
+    assert ("fill the pipeline's bubble" in evidence(job)) == is_last
+
+
 def test_the_heading_the_table_and_the_waterfall_have_one_step(tmp_path):
     """32 ranks that talk along tp alone, of which a stage is stretched and one rank is late."""
     mesh = Mesh(2, 2, 8)

@@ -102,6 +102,12 @@ def test_the_waterfall_and_ranks_name_the_bubble_and_no_late_rank(capsys):
     assert "pipeline bubble" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["pp-spin", "pp-sleep"])
+def test_what_was_planted_on_gpus_fills_no_bubble(name):
+    """Removing it saved all of it and more (docs/ranks.md)."""
+    assert critical(JOBS / name / "eager").late_in_bubble_ns == 0
+
+
 def test_stages_of_a_pipeline_are_not_compared_with_each_other():
     """The critical ranks of the two sides run different stages; counted as plain JSON."""
     variants = ("eager", "default")
