@@ -71,7 +71,7 @@ def test_a_page_opens_inside_the_app(home, spec):
     text = text_of(app)
     assert text
     # An answer for the chosen runs takes the question's place.
-    answer = {"kernels": "kernels per step", "fusion": "kernels per step became",
+    answer = {"kernels": "kernels per step", "fusion": " kernels per step of ",
               "timeline": "is busy for", "modules": " per step, ",
               "runs": "2 captures are here; the newest is "}.get(spec.name, "")  # fmt: skip
     answered = bool(answer) and answer in text
