@@ -24,6 +24,8 @@ def checked(app):
 def text_of(app):
     """All that stands on the page, HTML pieces included, where lines may end anywhere."""
     elements = (*app.get("html"), *app.markdown, *app.caption)
-    return "\n".join(
-        str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements
-    ).replace("\u00a0", " ")
+    return (
+        "\n".join(str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements)
+        .replace("\u00a0", " ")
+        .replace("<wbr>", "")
+    )

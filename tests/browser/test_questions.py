@@ -124,7 +124,7 @@ def test_whether_memory_became_better_and_through_what(
     page.wait_for_url("**/memory?*")
     ready(page)
     heading = page.get_by_role("heading", level=1)
-    expect(heading).to_contain_text(re.compile(r"default (reserves|allocates) [\d.]+ % less"))
+    expect(heading).to_contain_text(re.compile(r"default (reserves|allocates) [\d.]+\s%\sless"))
     expect(page.get_by_role("rowheader", name="12 × gelu")).to_be_visible()
 
 

@@ -248,8 +248,11 @@ def test_the_ranks_of_a_job(surfaces):
         (of_command,) = json.loads(_printed("ranks", str(run.path), "--json"))["jobs"]
         (of_agent,) = plain(special.ranks(str(run.path)))["jobs"]
         # An agent gets the collectives waited for longest, and ranks without their steps.
-        brief = ("arrivals", "ranks")
+        # Groups of one rank are the ranks themselves.
+        brief = ("arrivals", "ranks", "alike")
         assert {**of_agent, **dict.fromkeys(brief)} == {**of_command, **dict.fromkeys(brief)}
+        groups = [group for group in of_command["alike"] if len(group["ranks"]) > 1]
+        assert of_agent["alike"] == groups
         assert all(arrival in of_command["arrivals"] for arrival in of_agent["arrivals"])
         by_rank = {rank["rank"]: {**rank, "steps": []} for rank in of_command["ranks"]}
         assert {rank["rank"]: rank for rank in of_agent["ranks"]} == by_rank

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from profiler_core.store import library
+from tests.apps import text_of
 from tests.ingest.memory_snapshot.snapshots import SNAPSHOT, pickled
 from tests.uploading import accept
 
@@ -28,7 +29,7 @@ def overview_of(name, data, note=""):
         app.session_state["fs_upload_noted"] = keys
     app.run()
     assert not app.exception
-    return " ".join(str(element.proto.body) for element in app.get("html"))
+    return text_of(app)
 
 
 def test_a_memory_snapshot_alone_leads_to_its_page(home):
