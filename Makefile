@@ -14,7 +14,7 @@ XDIST  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-dev browser database sshd test suite test-fast test-matrix test-gpu test-browser lint format types samples golden tables accuracy bench clean
+.PHONY: help run install install-dev browser database sshd programs test suite test-fast test-matrix test-gpu test-browser lint format types samples golden tables accuracy bench clean
 
 ##@ Everyday
 
@@ -24,7 +24,7 @@ help:  ## Show this list
 run: $(VENV)/.run  ## Make the environment and open the dashboard on the shipped samples
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
-test: $(VENV)/.dev browser database sshd  ## Everything that needs no GPU: lint, types, tests, real browser, database and sshd
+test: $(VENV)/.dev browser database sshd programs  ## Everything that needs no GPU: lint, types, tests, real browser, database and sshd
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache --no-logo
@@ -35,7 +35,7 @@ test: $(VENV)/.dev browser database sshd  ## Everything that needs no GPU: lint,
 suite: $(VENV)/.dev  ## All tests that need no GPU, on several workers: WORKERS=n, or two more than cores
 	$(PY) -m pytest -m "not gpu and not matrix" $(XDIST)
 
-test-fast: $(VENV)/.dev database sshd  ## Only the tests that need neither a browser nor a child process with torch
+test-fast: $(VENV)/.dev database sshd programs  ## Only the tests that need neither a browser nor a child process with torch
 	$(PY) -m pytest -m "not gpu and not browser and not torch and not matrix" -q $(XDIST)
 
 test-browser: $(VENV)/.dev browser  ## Only the real-browser tests
@@ -110,6 +110,9 @@ database: $(VENV)/.dev  ## Find a PostgreSQL for the tests, install one where th
 
 sshd: $(VENV)/.dev  ## Find an sshd for the tests, install one where there is none
 	$(PY) -m tests.ssh_server --install
+
+programs: $(VENV)/.dev  ## Find nginx, openssl, zsh and fish for the tests, install what is missing
+	$(PY) -m tests.programs --install
 
 clean:  ## Remove the environment and what tools left behind
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/golden/actual tests/fixtures/larger

@@ -154,8 +154,7 @@ def _run_versions(
     capture_id = new_capture_id(spec)
     directory = out.expanduser().resolve() / capture_id
     directory.mkdir(parents=True)
-    asked_for = {"schema": 1, "capture_id": capture_id, **spec.to_dict()}
-    write_json(directory / names.CAPTURE_JSON, asked_for)
+    write_asked_for(directory, spec)
     extra = () if progress_file is None else (progress_file,)
     progress = ProgressLog((directory / PROGRESS, *extra), listener)
     if point is not None:  # the first line, by which a job finds its captures
@@ -339,6 +338,12 @@ def _cores_of(runs: Sequence[VariantRun], context: Context) -> SharedCores:
         n_ranks=context.spec.n_ranks,
         can_be_held=all(run.can_be_held for run in runs),
     )
+
+
+def write_asked_for(directory: Path, spec: CaptureSpec) -> None:
+    """Write what was asked for into a capture's folder, whose name is its id."""
+    asked_for = {"schema": 1, "capture_id": directory.name, **spec.to_dict()}
+    write_json(directory / names.CAPTURE_JSON, asked_for)
 
 
 def new_capture_id(spec: CaptureSpec) -> str:

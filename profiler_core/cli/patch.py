@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from profiler_core.analysis.findings import Finding
+from profiler_core.analysis.wording.findings import amount_text
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.patch import patch_answer
 from profiler_core.capture.launcher import ask_first, run_capture
@@ -15,7 +15,7 @@ from profiler_core.cli.table import table
 from profiler_core.errors import Cancelled
 from profiler_core.experiments.request import patch_spec
 from profiler_core.session.patched import Judged, judged
-from profiler_core.units import format_difference, format_duration
+from profiler_core.units import format_difference
 
 
 def try_patch(
@@ -58,29 +58,19 @@ def try_patch(
     return result.gate.exit_status
 
 
-def _predicted(finding: Finding) -> str:
-    predicted = finding.prediction
-    if predicted is None:
-        return "–"
-    at_most = "≤ " if predicted.is_bound else ""
-    return at_most + format_duration(
-        predicted.high_ns if predicted.is_bound else predicted.expected_ns
-    )
-
-
 def text_of(result: Judged, directory: Path) -> str:
     """For a terminal."""
     moved = [[group.title, format_difference(group.delta_ns)] for group in result.moved]
-    found = [
-        [word, finding.title, _predicted(finding)]
-        for word, findings in (("gone", result.solved), ("new", result.new))
-        for finding in findings
+    findings = [
+        [word, finding.title, amount_text(finding.prediction) if finding.prediction else "–"]
+        for word, changed in (("gone", result.solved), ("new", result.new))
+        for finding in changed
     ]
     parts = [
         result.sentence,
         "\n".join(f"{c.quantity.label}: {c.sentence}" for c in result.gate.checks),
         table(["what moved", "per step"], moved, n_text=1) if moved else "",
-        table(["", "finding", "predicted"], found, n_text=2) if found else "",
+        table(["", "finding", "predicted"], findings, n_text=2) if findings else "",
         f"Both runs lie in {directory}",
     ]
     return "\n\n".join(part for part in parts if part)

@@ -28,7 +28,8 @@ from profiler_core.ingest.quoted import quoted
 from profiler_core.ingest.rank_logs import logs_of_rank
 from profiler_core.ingest.rank_traces import ranks_in, world_size_of
 from profiler_core.ingest.run_files import file_in, files_in, named_in
-from profiler_core.model.run import RunFiles, RunRecord, decoded_record
+from profiler_core.ingest.run_json import read_run_json
+from profiler_core.model.run import RunFiles, RunRecord
 
 _REMEDY = "Pass a run directory, a .zip of one, or a trace."
 
@@ -205,20 +206,7 @@ def _described(files: Sequence[Path]) -> str:
 def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
     if is_empty(file):
         raise empty_file(str(file), NotARun)
-    if file.stat().st_size > names.LARGEST_RUN_JSON_BYTES:
-        raise NotARun(
-            f"{file} has {file.stat().st_size:,} bytes, too many for a record of a run.",
-            remedy="Restore it, or delete it.",
-        )
-    try:
-        with open_guarded(file) as opened:
-            content = opened.read(names.LARGEST_RUN_JSON_BYTES)
-        record = decoded_record(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NotARun(
-            f"{file} is no record of a run: {error}.", remedy="Restore it, or delete it."
-        ) from error
-    return with_current_status(record, folder, may_be_alive=not is_copy)
+    return with_current_status(read_run_json(file), folder, may_be_alive=not is_copy)
 
 
 def unpacked(file: Path) -> Path:

@@ -45,6 +45,13 @@ def captures_in(made: Path) -> list[Path]:
     return sorted(path for path in made.iterdir() if path.is_dir() and path.name[0] not in "._")
 
 
+def move_captures(made: Path, out: Path) -> None:
+    """Move the captures of what came among all captures; what else came is deleted."""
+    for other in set(made.iterdir()) - set(captures_in(made)):
+        shutil.rmtree(other, ignore_errors=True)
+    take_in(made, out, None)
+
+
 def bring_left(out: Path) -> None:
     """Move what came whole, and whose process was killed then, among the captures.
 
@@ -57,7 +64,7 @@ def bring_left(out: Path) -> None:
             shared = _shared_of(work)
             if is_left and shared is not None:
                 if read_progress(shared / files.PROGRESS).latest_is_final:  # else the job goes on
-                    take_in(shared / _RUNS, out, None)
+                    move_captures(shared / _RUNS, out)
                     shutil.rmtree(shared, ignore_errors=True)
                     shutil.rmtree(work, ignore_errors=True)
             elif is_left and is_whole(made) and made.is_dir():
@@ -65,9 +72,7 @@ def bring_left(out: Path) -> None:
                 if folders:
                     with_what_came_before(folders[0] / files.PROGRESS, work / files.PROGRESS)
                 mark(folders)
-                for other in set(made.iterdir()) - set(folders):
-                    shutil.rmtree(other, ignore_errors=True)
-                take_in(made, out, None)
+                move_captures(made, out)
                 shutil.rmtree(work, ignore_errors=True)
             elif is_left and time.time() - work.stat().st_mtime > _FORGOTTEN_AFTER_S:
                 shutil.rmtree(work, ignore_errors=True)

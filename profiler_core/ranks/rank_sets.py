@@ -10,11 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from profiler_core import run_directory as names
-from profiler_core.guarded_open import open_guarded
-from profiler_core.model.run import RunRecord, decoded_record
+from profiler_core.errors import NotARun
+from profiler_core.ingest.run_json import read_run_json
+from profiler_core.model.run import RunRecord
 
 T = TypeVar("T")
 
@@ -86,8 +85,6 @@ def record_at(file: Path) -> RunRecord | None:
 def _decoded(file: Path, mtime_ns: int, size: int) -> RunRecord | None:
     del mtime_ns, size
     try:
-        with open_guarded(file) as opened:
-            content = opened.read(names.LARGEST_RUN_JSON_BYTES)
-        return decoded_record(content)
-    except (OSError, msgspec.MsgspecError, RecursionError, ValueError):
+        return read_run_json(file)
+    except (OSError, NotARun):
         return None  # opening it says what is wrong

@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 
 from profiler_core import run_directory as names
-from profiler_core.guarded_open import open_guarded
+from profiler_core.errors import NotARun
 from profiler_core.ingest.alive import with_current_status
-from profiler_core.model.run import RunRecord, decoded_record
+from profiler_core.ingest.run_json import read_run_json
+from profiler_core.model.run import RunRecord
 
 _LONGEST_ERROR = 10_000  # characters
 
@@ -61,13 +62,9 @@ def _decode(file: Path, mtime_ns: int, size: int) -> tuple[RunRecord | None, str
     del mtime_ns
     if not size:
         return None, f"{names.RUN_JSON} is empty."
-    if size > names.LARGEST_RUN_JSON_BYTES:
-        return None, f"{names.RUN_JSON} is {size:,} bytes long, too large to be one."
     try:
-        with open_guarded(file) as opened:
-            content = opened.read(names.LARGEST_RUN_JSON_BYTES)
-        return decoded_record(content), None
+        return read_run_json(file, names.RUN_JSON), None
     except OSError as error:
         return None, f"{names.RUN_JSON} cannot be read: {error.strerror}."
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError) as error:
-        return None, f"{names.RUN_JSON} cannot be understood: {str(error)[:200]}."
+    except NotARun as error:
+        return None, error.problem

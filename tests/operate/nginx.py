@@ -1,7 +1,6 @@
 """The shipped nginx.conf in a real nginx, in front of whatever listens here."""
 
 import re
-import shutil
 import socket
 import subprocess
 import time
@@ -9,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from tests.attack.servers import ROOT, free_port
+from tests.programs import find
 
 CONF = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
 NAME = "fusionscope.example.org"
@@ -19,16 +17,17 @@ NAME = "fusionscope.example.org"
 
 @contextmanager
 def nginx(folder: Path, ports: Sequence[int], path: str) -> Iterator[tuple[int, int]]:
-    """Its plain and its TLS port; skips the test where there is no nginx.
+    """Its plain and its TLS port.
 
     Args:
         folder: an empty one, for its files.
         ports: of the workers.
         path: below which the dashboard is, "/" or "/fusionscope/".
+
+    Raises:
+        NoProgramError: nginx or openssl is missing.
     """
-    program, openssl = shutil.which("nginx", path="/usr/sbin:/usr/bin"), shutil.which("openssl")
-    if program is None or openssl is None:
-        pytest.skip("needs nginx and openssl: apt-get install nginx-light openssl")
+    program, openssl = find("nginx"), find("openssl")
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     subprocess.run(
         [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",

@@ -1,4 +1,4 @@
-"""The shipped proxies' files: nginx.conf in a real nginx where one is installed; Caddy's words."""
+"""The shipped proxies' files: nginx.conf in a real nginx; Caddy's words."""
 
 import http.client
 import json

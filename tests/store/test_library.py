@@ -149,7 +149,7 @@ def test_a_run_json_beyond_all_measure_is_not_read(home):
     folder = put(home / "runs", "c", "eager")
     with (folder / names.RUN_JSON).open("ab") as file:
         file.truncate(40 * 1024 * 1024)
-    assert "too large" in str(only_group().baseline.problem)
+    assert "too many" in str(only_group().baseline.problem)
 
 
 def test_a_run_json_that_is_a_folder_does_not_hide_the_trace(home):

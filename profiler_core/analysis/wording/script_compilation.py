@@ -48,8 +48,8 @@ def not_compiled(label: str) -> str:
     """What follows for a comparison with a candidate that compiled nothing."""
     return (
         f"{label} compiled nothing: its logs hold no compilation and its trace no compiled region, "
-        "so both sides run eagerly. Say what is to be compiled (--compile-target), or look for "
-        "what keeps Dynamo from the step, such as a wrapper of a library that it skips."
+        "so its step runs as eager code. Say what is to be compiled (--compile-target), or look "
+        "for what keeps Dynamo from the step, such as a wrapper of a library that it skips."
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from profiler_core import run_directory as names
-from profiler_core.capture.launcher import PROGRESS, new_capture_id
+from profiler_core.capture.launcher import PROGRESS, new_capture_id, write_asked_for
 from profiler_core.capture.progress import ProgressLog
 from profiler_core.capture.run_writer import write_json
 from profiler_core.capture.runs_of import runs_of
@@ -30,8 +30,7 @@ def write_lost(
     capture_id = new_capture_id(spec)
     directory = out.expanduser().resolve() / capture_id
     directory.mkdir(parents=True)
-    asked_for = {"schema": 1, "capture_id": capture_id, **spec.to_dict()}
-    write_json(directory / names.CAPTURE_JSON, asked_for)
+    write_asked_for(directory, spec)
     (directory / PROGRESS).write_bytes(lines)
     for run in runs_of((Version("", spec, {}),), capture_id, directory, None):
         run.writer.end("failed", f"{error.problem} {error.remedy}")

@@ -34,11 +34,11 @@ from profiler_core.jobs.brought import (
     captures_in,
     held,
     mark,
+    move_captures,
     note_shared,
     with_what_came_before,
 )
 from profiler_core.jobs.command import GRACE_S, FarCommand
-from profiler_core.jobs.received import take_in
 from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.units import format_bytes
 
@@ -323,9 +323,7 @@ def _brought_home(plan: Plan, work: _Work) -> tuple[Path, ...]:
         _with_version(folders, code_version(file_of(plan.spec).parent))
     if not plan.is_shared:
         mark(folders)
-    for other in set(work.made.iterdir()) - set(folders):
-        shutil.rmtree(other, ignore_errors=True)
-    take_in(work.made, plan.out, None)
+    move_captures(work.made, plan.out)
     if plan.is_shared:
         shutil.rmtree(plan.folder, ignore_errors=True)
     return tuple(plan.out / folder.name for folder in folders)

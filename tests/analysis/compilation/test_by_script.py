@@ -159,7 +159,7 @@ def test_a_candidate_that_compiled_nothing_is_told_first():
     pair, sentences = details_beside_eager(to_be_compiled(an_eager_trace(), CompileLog()))
     assert sentences[0].startswith(
         "default compiled nothing: its logs hold no compilation and its trace no compiled region, "
-        "so both sides run eagerly."
+        "so its step runs as eager code."
     )
     assert sum("compiled nothing" in sentence for sentence in sentences) == 2  # the gate's, too
     assert pair.numbers.compiled_nothing
