@@ -87,6 +87,18 @@ def printed_tokens(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return re.findall(r"enter=(\S+)", capsys.readouterr().out)
 
 
+@pytest.fixture(params=["sock_diag", "tables"])
+def way_of_asking(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Linux tells of one socket; where it was built without that, of all."""
+    monkeypatch.setattr(peer, "_kernel_answers", lambda: request.param == "sock_diag")
+    return request.param
+
+
+def test_linux_is_asked_for_one_socket_alone() -> None:
+    assert peer._kernel_answers()
+
+
+@pytest.mark.usefixtures("way_of_asking")
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
 def test_the_user_of_a_socket_is_told_until_it_is_closed(family: int) -> None:
     address = "127.0.0.1" if family == socket.AF_INET else "::1"
@@ -101,6 +113,7 @@ def test_the_user_of_a_socket_is_told_until_it_is_closed(family: int) -> None:
         accepted.close()
 
 
+@pytest.mark.usefixtures("way_of_asking")
 def test_an_address_of_ipv4_is_the_same_among_those_of_ipv6() -> None:
     with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listening:
         port = listening.getsockname()[1]
@@ -114,11 +127,35 @@ def test_an_address_of_ipv4_is_the_same_among_those_of_ipv6() -> None:
             assert peer.user_of(here, ("127.0.0.1", port)) == os.getuid()
 
 
+@pytest.mark.usefixtures("way_of_asking")
+def test_whoever_listens_at_the_address_of_a_client_is_not_the_client() -> None:
+    """Asked for a connection that there is not, the kernel answers with what listens there."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as asked_for,
+        socket.create_server(("127.0.0.1", 0)) as server,
+    ):
+        assert peer.user_of(asked_for.getsockname(), server.getsockname()) is None
+
+
+def test_a_request_is_of_the_owner_by_its_socket(
+    way_of_asking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as client,
+    ):
+        scope = {"client": client.getsockname(), "server": server.getsockname(), "headers": []}
+        assert asyncio.run(peer.was_sent_by_owner(scope))
+        monkeypatch.setattr(peer, "_owners", frozenset)
+        assert not asyncio.run(peer.was_sent_by_owner(scope)), way_of_asking
+
+
 def test_where_the_system_says_nothing_the_cookie_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scope = {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2), "headers": []}
     assert not peer.is_of_owner(scope)
+    monkeypatch.setattr(peer, "_kernel_answers", lambda: False)
     monkeypatch.setattr(peer, "_TABLES", (tmp_path / "none",))
     peer._is_told.cache_clear()
     assert peer.is_of_owner(scope)

@@ -23,7 +23,7 @@ from profiler_core.store import browser_links
 from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.own_machine.announcing import show_next_link
 from profiler_core.ui.own_machine.cookie import admit, is_admitted
-from profiler_core.ui.own_machine.peer import is_of_owner
+from profiler_core.ui.own_machine.peer import was_sent_by_owner
 from profiler_core.ui.own_machine.refused import refused
 from profiler_core.ui.routes.guard import problem
 from profiler_core.ui.routes.origin import foreign, refusal
@@ -73,7 +73,7 @@ class OwnMachineGate:
         if not (is_admitted(connection) and _came_over_loopback(scope)):
             count_refused("settings" if error else "token")
             return refused(connection, error)
-        if not await anyio.to_thread.run_sync(is_of_owner, scope):
+        if not await was_sent_by_owner(scope):
             count_refused("user")
             return refused(connection, is_of_another=True)
         is_socket = scope["type"] == "websocket"
