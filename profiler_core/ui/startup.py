@@ -27,6 +27,7 @@ from profiler_core.operate.notices import look_after_notices
 from profiler_core.page_specs import page_specs
 from profiler_core.store import running
 from profiler_core.ui.idle import look_after_memory
+from profiler_core.ui.nagle import send_at_once
 from profiler_core.ui.own_machine.announcing import show_link, withdraw_links
 from profiler_core.ui.server import local_url
 from profiler_core.ui.sign_in.needed import is_needed
@@ -44,7 +45,9 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         "profiler_core.store.history", "--in-background", needs=("database", "remote")
     )
     # Streamlit has bound its port before: it may be another than the settings say.
-    here = running.announce(local_url(), int(config.get_option("server.port")))
+    port = int(config.get_option("server.port"))
+    send_at_once(port)
+    here = running.announce(local_url(), port)
     if _asks_to_sign_in():
         _log.info("Fusionscope runs at %s", here.url)
     else:
