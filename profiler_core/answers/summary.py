@@ -87,7 +87,14 @@ class SummaryNumbers(Answer, frozen=True):
             missing_ns="reason → time",
         ),
     ]
-    memory: Annotated[PeakMemory, means("{keys}", "bytes", source="`measured` or `trace`")]
+    memory: Annotated[
+        PeakMemory,
+        means(
+            "{keys}",
+            "bytes",
+            source="`measured`, `trace`, or `profiled`: by the allocator over the profiled steps",
+        ),
+    ]
     notes: Annotated[tuple[str, ...], means("one sentence for each thing that limits the numbers")]
 
 

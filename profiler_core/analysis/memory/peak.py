@@ -19,11 +19,13 @@ class PeakMemory:
 
     peak_allocated_bytes: int | None = None
     peak_reserved_bytes: int | None = None
-    source: Literal["measured", "trace"] | None = None
+    source: Literal["measured", "profiled", "trace"] | None = None
 
 
 def peak_memory(trace: Trace | None, measurement: Measurement | None) -> PeakMemory:
     """What the capture measured, else the peaks of the [memory] events of the profiled steps.
+
+    Without both what the allocator said after these steps.
 
     None on the CPU where an engine keeps its tensors in memory of its own.
     """
@@ -36,6 +38,12 @@ def peak_memory(trace: Trace | None, measurement: Measurement | None) -> PeakMem
     curves = memory_curves(trace) if trace is not None else ()
     if not curves and measurement is not None and measurement.peak_allocated_bytes is not None:
         return PeakMemory(measurement.peak_allocated_bytes, None, "measured")
+    if not curves and measurement is not None and measurement.profiled_peak_reserved_bytes:
+        return PeakMemory(
+            measurement.profiled_peak_allocated_bytes,
+            measurement.profiled_peak_reserved_bytes,
+            "profiled",
+        )
     if not curves:
         return PeakMemory()
     return PeakMemory(curves[0].peak_allocated_bytes, curves[0].peak_reserved_bytes, "trace")

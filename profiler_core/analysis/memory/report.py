@@ -132,6 +132,12 @@ def _peaks(
         return Peaks(curve.peak_reserved_bytes, curve.peak_allocated_bytes, source)
     if measurement is not None and measurement.peak_allocated_bytes is not None:
         return Peaks(None, measurement.peak_allocated_bytes, "measured while the steps ran")
+    if measurement is not None and measurement.profiled_peak_reserved_bytes is not None:
+        return Peaks(
+            measurement.profiled_peak_reserved_bytes,
+            measurement.profiled_peak_allocated_bytes,
+            "measured by the allocator over the profiled steps",
+        )
     if segments is not None:
         return Peaks(
             segments.reserved_bytes,

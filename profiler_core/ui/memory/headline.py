@@ -115,7 +115,10 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
             *bounds,
         )
     sources = dict.fromkeys(r.report.peaks.source for r in runs if r.report.peaks.source)
-    show_claim(entry_facts(first.entry), (sentence,), [" ".join(bounds)])
+    record, facts = first.entry.run, entry_facts(first.entry)
+    if record.world_size > 1:
+        facts.append(f"rank {record.rank} of {record.world_size}")
+    show_claim(facts, (sentence,), [" ".join(bounds)])
     show_notes([f"Peaks: {'; '.join(sources) or 'not known'}."])
     show_table(_table(runs), "fs-opened", named=True, width_px=620)
 

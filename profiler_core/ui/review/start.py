@@ -4,6 +4,7 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.wording.sentence import listed
 from profiler_core.store import history
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.page import section
@@ -21,7 +22,7 @@ def start_from_choice() -> None:
         st.html("<p class=fs-note>Choose at least one candidate to review.</p>")
         return
     st.html(
-        f"<p class=fs-sub><b>{escape(', '.join(choice.labels[1:]))}</b> against "
+        f"<p class=fs-sub><b>{escape(listed(choice.labels[1:]))}</b> against "
         f"{escape(choice.labels[0])}</p>"
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -51,7 +52,7 @@ def begin_review(choice: Choice, title: str, template: str = "") -> None:
 def _title(choice: Choice) -> str:
     run = choice.baseline.run
     what = run.workload or run.name
-    against = f"{', '.join(choice.labels[1:])} against {choice.labels[0]}"
+    against = f"{listed(choice.labels[1:])} against {choice.labels[0]}"
     return (f"{what}: {against}" if what else against)[:200]
 
 

@@ -6,6 +6,7 @@ from profiler_core.analysis.telemetry.fairness import Fairness
 from profiler_core.analysis.telemetry.metrics import Metrics
 from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
 from profiler_core.analysis.telemetry.series import Sampled
+from profiler_core.analysis.wording.sentence import listed
 from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
@@ -29,19 +30,20 @@ class Recorded:
     """The chosen runs: those that were sampled, and why the others were not."""
 
     runs: tuple[SampledRun, ...]
-    without: tuple[str, ...]  # a sentence for each run without samples
+    without: tuple[str, ...]  # why runs have no samples: a sentence for each reason
     metrics: tuple[tuple[int, str, Metrics], ...]  # (number, label, what the profiler sampled)
     pairs: tuple[tuple[str, Fairness], ...]  # (label of the candidate, judgement)
 
 
 def recorded(choice: Choice) -> Recorded:
     """Read the samples of all chosen runs."""
-    runs, without = [], []
+    runs: list[SampledRun] = []
+    without: dict[str, list[str]] = {}  # reason -> labels: often it is the same for all
     for number, (label, entry) in enumerate(zip(choice.labels, choice.entries, strict=True)):
         run = choice.comparison.runs[number]
         samples, telemetry = run.samples, run.telemetry
         if telemetry is None or (samples.gpus is None and samples.hosts is None):
-            without.append(f"{label}: {_why(run, samples)}")
+            without.setdefault(_why(run, samples), []).append(label)
         else:
             runs.append(SampledRun(number, label, entry, run, samples, telemetry))
     metrics = [
@@ -56,7 +58,8 @@ def recorded(choice: Choice) -> Recorded:
         for pair in choice.comparison.pairs
         if (judged := pair.numbers.fairness) is not None
     ]
-    return Recorded(tuple(runs), tuple(without), tuple(metrics), tuple(pairs))
+    sentences = tuple(f"{listed(labels)}: {reason}" for reason, labels in without.items())
+    return Recorded(tuple(runs), sentences, tuple(metrics), tuple(pairs))
 
 
 def with_traces(runs: tuple[SampledRun, ...]) -> tuple[Sampled, ...]:
@@ -88,4 +91,4 @@ def _zero(run: SampledRun) -> int | None:
 def _why(run: Run, samples: RunSamples) -> str:
     if samples.problems:
         return " ".join(samples.problems.values())
-    return without_samples(run.record) or "nothing was sampled while it ran."
+    return without_samples(run.record) or "nothing was sampled."

@@ -27,6 +27,19 @@ def test_a_peak_that_run_json_alone_knows():
     assert memory_report(None, measurement=Measurement()).is_empty
 
 
+def test_a_peak_of_the_profiled_steps_that_run_json_alone_knows():
+    """A job that was captured without the memory pass: the page said that nothing is known."""
+    measured = Measurement(
+        profiled_peak_allocated_bytes=40_000, profiled_peak_reserved_bytes=2_000_000
+    )
+    report = memory_report(None, measurement=measured)
+    assert (report.peaks.reserved_bytes, report.peaks.allocated_bytes) == (2_000_000, 40_000)
+    assert not report.is_empty
+    peak = peak_memory(None, measured)
+    assert (peak.peak_allocated_bytes, peak.peak_reserved_bytes) == (40_000, 2_000_000)
+    assert peak.source == "profiled"
+
+
 def test_a_trace_that_is_cut_is_not_told_to_be_recorded_otherwise():
     """Its events may have been in what is missing."""
     whole = a_trace(annotations=[step(0, 0, 1000)], device=[kernel(10, 5, 0)])
