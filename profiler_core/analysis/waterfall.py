@@ -17,8 +17,7 @@ from typing import Literal
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
-from profiler_core.analysis.ranks.awaited import LATE_SHARE
-from profiler_core.analysis.ranks.host_bound import untold_waiting
+from profiler_core.analysis.ranks.host_bound import hides_who_is_late, untold_waiting
 from profiler_core.analysis.ranks.job_summary import BUBBLE, LATE_RANK, OTHER_RANKS, SLOWED
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.summary import Summary
@@ -194,8 +193,9 @@ _ORDER_OF_OTHERS = (
 
 def _hides_who_is_late(summary: Summary, step_ns: int) -> bool:
     path = summary.critical
-    untold_ns = untold_waiting(path, step_ns) if path is not None else {}
-    return path is not None and sum(untold_ns.values()) >= LATE_SHARE * path.step_ns
+    if path is None:
+        return False
+    return hides_who_is_late(path, sum(untold_waiting(path, step_ns).values()))
 
 
 def _named_late_rank(summaries: tuple[Summary, Summary]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from profiler_core.ingest.alive import with_current_status
 from profiler_core.ingest.run_json import read_run_json
 from profiler_core.model.run import RunRecord
 
-_LONGEST_ERROR = 10_000  # characters
+LONGEST_ERROR = 10_000  # characters, in lists of runs
 
 
 def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | None]:
@@ -39,7 +39,7 @@ def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | Non
 def abridged(record: RunRecord) -> RunRecord:
     """The record without the time of each single step, with the beginning of a long error."""
     if record.error is not None:
-        record = msgspec.structs.replace(record, error=record.error[:_LONGEST_ERROR])
+        record = msgspec.structs.replace(record, error=record.error[:LONGEST_ERROR])
     if record.measurement is None:
         return record
     measurement = msgspec.structs.replace(

@@ -34,8 +34,9 @@ from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.kinds import accepted_sentence, is_empty, kind_of, not_read
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.open import open_trace
+from profiler_core.ingest.run_json import read_run_json
 from profiler_core.jobs.room import KEEP_FREE_BYTES
-from profiler_core.model.run import RunRecord, decoded_record
+from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store import incoming
@@ -322,8 +323,8 @@ def _write_records(upload_id: str, new_runs: list[_NewRun]) -> list[_NewRun]:
 def _role(run: _NewRun) -> str | None:
     try:
         file = run.directory / names.RUN_JSON
-        return decoded_record(file.read_bytes()).role
-    except (OSError, ValueError, RecursionError):
+        return read_run_json(file).role
+    except (OSError, NotARun):
         return None  # the library shows the run with a sentence
 
 

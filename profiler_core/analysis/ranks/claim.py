@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from profiler_core.analysis.ranks.awaited import LATE_SHARE
-from profiler_core.analysis.ranks.host_bound import untold_waiting
+from profiler_core.analysis.ranks.host_bound import hides_who_is_late, untold_waiting
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS
 from profiler_core.analysis.unprofiled_idle import unprofiled_idle_of_job
@@ -55,7 +55,7 @@ def claim_of(job: Job) -> Claim:
 
     if path.late is not None and late_ns >= least_ns:
         return claim(Waiting.FOR_RANK, path.late.rank)
-    if untold_ns >= LATE_SHARE * path.step_ns:
+    if hides_who_is_late(path, untold_ns):
         return claim(Waiting.UNTOLD)
     if idle_ns.get(f"idle_{OTHER_RANKS}", 0.0) >= least_ns:
         return claim(Waiting.IN_TURN)

@@ -54,6 +54,16 @@ def untold_waiting(path: CriticalPath, step_ns: float) -> dict[str, float]:
     return {cause: ns for cause, ns in untold.items() if ns}
 
 
+def hides_who_is_late(path: CriticalPath, untold_ns: float) -> bool:
+    """Is so much of the profiled waiting untold that the traces do not say who is late?
+
+    Args:
+        path: of the job, on the profiler's clock.
+        untold_ns: all of `untold_waiting`.
+    """
+    return untold_ns >= LATE_SHARE * path.step_ns
+
+
 def as_idle(
     path: CriticalPath, idle_ns: Mapping[str, float], untold_ns: Mapping[str, float]
 ) -> dict[str, float]:

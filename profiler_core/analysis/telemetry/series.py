@@ -128,12 +128,21 @@ def _gpu(run: Sampled) -> tuple[GpuSample, ...]:
     return run.gpus.of(run.gpu_index) if run.gpus and run.gpu_index is not None else ()
 
 
-def _gpus(run: Sampled) -> list[tuple[int | None, tuple[GpuSample, ...]]]:
-    """The samples of each rank's GPU; of a run of one process those of its own, without a rank."""
+def _gpus(run: Sampled, within: Phase | None) -> list[tuple[int | None, list[GpuSample]]]:
+    """The samples of each rank's GPU; of a run of one process those of its own, without a rank.
+
+    Args:
+        run: whose.
+        within: those of this phase; None: all.
+    """
     of_ranks = run.record.measurement.rank_gpus if run.record.measurement else ()
-    if run.gpus is None or not of_ranks:
-        return [(None, _gpu(run))]
-    return [(rank, run.gpus.of(index)) for rank, index in enumerate(of_ranks[:MOST_RANKS])]
+    by_rank: list[tuple[int | None, tuple[GpuSample, ...]]] = [(None, _gpu(run))]
+    if run.gpus is not None and of_ranks:
+        by_rank = [(rank, run.gpus.of(index)) for rank, index in enumerate(of_ranks[:MOST_RANKS])]
+    return [
+        (rank, [s for s in samples if within is None or within.holds(s.t_ns)])
+        for rank, samples in by_rank
+    ]
 
 
 def _lines(run: Sampled, zero: int, within: Phase | None) -> list[Line]:
@@ -148,9 +157,8 @@ def _lines(run: Sampled, zero: int, within: Phase | None) -> list[Line]:
         "memory": lambda s: None if s.memory_used_bytes is None else s.memory_used_bytes / 1e9,
     }
     gpu_lines = [
-        Line(run.number, key, thinned(_points(inside, value, zero), MOST_POINTS), rank)
-        for rank, samples in _gpus(run)
-        for inside in [[s for s in samples if within is None or within.holds(s.t_ns)]]
+        Line(run.number, key, thinned(_points(samples, value, zero), MOST_POINTS), rank)
+        for rank, samples in _gpus(run, within)
         for key, value in of_gpu.items()
     ]
     return [*gpu_lines, Line(run.number, "cpu", thinned(_cpu(host, zero), MOST_POINTS))]

@@ -4,6 +4,7 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ranks.claim import Claim, Waiting, claim_of
 from profiler_core.analysis.ranks.critical import Lateness
+from profiler_core.analysis.ranks.host_bound import hides_who_is_late
 from profiler_core.analysis.ranks.job import Job, Straggler
 from profiler_core.analysis.ranks.links import slowest
 from profiler_core.analysis.wording.sentence import Phrase, Strong, capitalised
@@ -105,7 +106,6 @@ def without_profiler(job: Job) -> str:
         return ""
     step = f"Without the profiler a step takes {format_duration(claim.step_ns)}"
     late_ns = format_duration(claim.late_ns)
-    is_untold = claim.untold_ns >= _TELLING_SHARE * path.step_ns
     named = job.straggler.rank if job.straggler is not None else None
     if claim.waiting is Waiting.UNTOLD:
         return f"{step}, less than the hosts need under it: who is late then, traces do not say."
@@ -124,7 +124,7 @@ def without_profiler(job: Job) -> str:
         )
     if named != claim.rank:
         return f"{step}: then {waiter} {late_ns} for rank {claim.rank}."
-    if is_untold:
+    if hides_who_is_late(path, claim.untold_ns):
         return (
             f"{step}, less than the hosts need under it: {late_ns} of waiting for rank "
             f"{claim.rank} are certain; whose the rest is, traces do not say."

@@ -51,10 +51,10 @@ from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.trash import go_along, restore
 from profiler_core.store.history.trash_list import in_trash
 from profiler_core.store.history.upsert import insert_or_ignore, insert_or_update
-from profiler_core.store.records import read_record
+from profiler_core.store.records import LONGEST_ERROR, read_record
 
 METRICS_VERSION = 1  # counted up when a headline number changes its meaning: runs are read anew
-_LONGEST_ID, _LONGEST_ERROR = 300, 10_000
+_LONGEST_ID = 300
 
 
 def record(
@@ -299,7 +299,7 @@ def _described(
         workload=run_record.workload,
         variant=variant_name(run_record),
         status=run_record.status,
-        error=None if run_record.error is None else run_record.error[:_LONGEST_ERROR],
+        error=None if run_record.error is None else run_record.error[:LONGEST_ERROR],
         created_at=utc(run_record.created_at, moment),
         recorded_at=moment,
         origin=places.origin_of(key),
