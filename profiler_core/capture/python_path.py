@@ -1,12 +1,14 @@
 """The value of `--python` -> the file of an interpreter, and its environment."""
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from profiler_core.errors import CaptureFailed
 
+IS_PYTHON = re.compile(r"(pypy|python)[\d.]*t?(\.exe)?")  # the name of an interpreter
 # Where an environment keeps its interpreter: venv and conda, and the same on Windows.
 _INSIDE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
 _REMEDY = "Pass --python path/to/venv/bin/python, or the folder of a virtual environment."
@@ -16,19 +18,22 @@ def python_at(text: str) -> str:
     """The absolute path of an interpreter, symbolic links kept: they are what makes a venv one.
 
     Args:
-        text: a file, the folder of an environment, or a name on the PATH.
+        text: a file, the folder of an environment, or a name on the PATH; `python3` is one as in a
+            shell, whatever of that name lies in the current folder: it may be somebody else's.
 
     Raises:
         CaptureFailed: there is nothing to execute.
     """
     path = Path(text.strip()).expanduser()
+    is_name = len(path.parts) == 1
+    if is_name and (IS_PYTHON.fullmatch(path.name) or not path.exists()):
+        executable = shutil.which(str(path))
+        if executable is not None:
+            return executable
+        if not path.exists():
+            raise CaptureFailed(f"There is no interpreter {path} on the PATH.", remedy=_REMEDY)
     if path.is_dir():
         return _inside(path.absolute())
-    if len(path.parts) == 1 and not path.exists():
-        executable = shutil.which(str(path))
-        if executable is None:
-            raise CaptureFailed(f"There is no interpreter {path} on the PATH.", remedy=_REMEDY)
-        return executable
     path = path.absolute()
     if not path.exists():
         raise CaptureFailed(_absence(path), remedy=_REMEDY)

@@ -70,6 +70,23 @@ def test_a_home_folder_and_a_name_on_the_path_are_understood(empty, monkeypatch)
     assert python_at("venv") == str(empty / "bin" / "python")
 
 
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_name_means_the_path_whatever_lies_in_a_folder_of_somebody_else(
+    empty, tmp_path, monkeypatch, kind
+):
+    """`--python python3` ran the python3 of the folder that it was typed in."""
+    theirs = tmp_path / ("python3" if kind == "file" else "python3/bin/python")
+    theirs.parent.mkdir(parents=True, exist_ok=True)
+    theirs.write_text("#!/bin/sh\n")
+    theirs.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(empty / "bin"))
+    assert python_at("python3") == str(empty / "bin" / "python3")
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    assert python_at("python3").startswith(str(tmp_path / "python3"))
+    assert python_at("./python3").startswith(str(tmp_path / "python3"))
+
+
 def test_a_missing_interpreter_is_named(tmp_path):
     assert problem_of(tmp_path / "python") == f"The interpreter {tmp_path}/python does not exist."
     assert problem_of("python9.9") == "There is no interpreter python9.9 on the PATH."

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -187,21 +188,33 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return re.sub(r"\$\{\{ *(.+?) *\}\}", lambda match: values[match[1]], text)
 
 
-def run_steps(folder: Path, server: Api, **inputs: str) -> list[tuple[str, int]]:
-    """The steps of action.yml with these inputs; (id, exit status) of each that ran."""
+def run_steps(
+    folder: Path, server: Api, captured: Path | None = None, **inputs: str
+) -> list[tuple[str, int]]:
+    """The steps of action.yml with these inputs; (id, exit status) of each that ran.
+
+    `captured`: what `fusionscope capture` says that it made; without it nothing is captured.
+    """
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     command = folder / "bin" / "fusionscope"
     command.parent.mkdir(exist_ok=True)
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m profiler_core "$@"\n')
+    command.write_text(
+        '#!/bin/sh\nif [ "$1" = capture ]; then printf "Measuring\\n%s\\n"'
+        f" {shlex.quote(str(captured))}; exit; fi\n"
+        f'exec {sys.executable} -m profiler_core "$@"\n'
+    )
     command.chmod(0o755)
     event = folder / "event.json"
     event.write_text(json.dumps({"pull_request": {"number": 7}}))
     given = {name: str(entry.get("default", "")) for name, entry in action["inputs"].items()}
     given |= {"token": TOKEN, **{name.replace("_", "-"): text for name, text in inputs.items()}}
     values = {f"inputs.{name}": text for name, text in given.items()}
+    values |= {"steps.capture.outputs.folder": "", "steps.gate.outputs.status": ""}
+    values |= {"inputs.against || format('origin/{0}', github.base_ref)": "origin/main"}
     ended: list[tuple[str, int]] = []
     for step in action["runs"]["steps"]:
-        if step["id"] == "capture" or (step["id"] == "comment" and given["comment"] != "true"):
+        skipped = {"capture": captured is None, "comment": given["comment"] != "true"}
+        if skipped.get(step["id"]):
             continue
         output = folder / "output.txt"
         output.write_text("")
@@ -239,17 +252,30 @@ def test_the_steps_of_the_action_judge_report_and_comment_once(api, tmp_path):
     assert "Regression" in comment["body"] and "(https://scope.test/x)" in comment["body"]
 
 
-def test_the_newest_capture_is_judged_where_an_earlier_one_lies_there(api, tmp_path):
-    """Another use of the action in the job, or a job before on a runner that keeps its folder."""
-    for capture, variant in (("20260101-000000-a", "eager"), ("20260102-000000-b", "default")):
-        copy = tmp_path / "fusionscope-runs" / capture / variant
-        shutil.copytree(SAMPLE / variant, copy)
-    (tmp_path / "fusionscope-runs" / "20260101-000000-a" / "eager" / "run.json").write_text("[")
+@pytest.mark.parametrize("name", ["20260101-000000-a", "99991231-235959-z"])
+def test_the_capture_of_this_job_is_judged_whatever_else_lies_there(api, tmp_path, name):
+    """Of an earlier job, or committed by the pull request, which would judge itself."""
+    runs = tmp_path / "fusionscope-runs"
+    captured = runs / "20260102-000000-b"
+    for capture, variant in ((runs / name, "eager"), (captured, "default")):
+        shutil.copytree(SAMPLE / variant, capture / variant)
+    (runs / name / "eager" / "run.json").write_text("[")
+    victim = tmp_path / "keys"
+    victim.write_text("mine")
+    (runs / "gate.xml").symlink_to(victim)
     steps = run_steps(
-        tmp_path, api, baseline=str(SAMPLE / "eager"), limits="--max-step-time +80%",
-        comment="false",
+        tmp_path, api, captured, workload="model.py:build", baseline=str(SAMPLE / "eager"),
+        limits="--max-step-time +80%", comment="false",
     )  # fmt: skip
-    assert steps == [("gate", 0), ("end", 0)]
+    assert steps == [("capture", 0), ("gate", 0), ("end", 0)]
+    assert victim.read_text() == "mine"
+
+
+def test_what_lies_in_the_folder_of_runs_is_no_candidate(api, tmp_path):
+    """Without a capture of this job nothing of the pull request's own files is judged."""
+    shutil.copytree(SAMPLE / "default", tmp_path / "fusionscope-runs" / "99991231-0" / "default")
+    steps = run_steps(tmp_path, api, baseline=str(SAMPLE / "eager"), comment="false")
+    assert steps[0] == ("gate", 2)
 
 
 def test_a_server_that_is_no_github_is_told_so(api, monkeypatch, capsys, tmp_path):

@@ -1,15 +1,14 @@
 """Which names TORCH_LOGS may have for a command: an unknown one makes `import torch` fail there."""
 
-import re
 import shutil
 from pathlib import Path
 
 from profiler_core.capture.interpreter import probe
+from profiler_core.capture.python_path import IS_PYTHON
 from profiler_core.errors import CaptureFailed
 
 # Every torch from 2.1 on knows these.
 _EVERYWHERE = ("recompiles", "graph_breaks", "dynamic")
-_PYTHON = re.compile(r"(pypy|python)[\d.]*t?(\.exe)?")
 _HEAD_BYTES = 512
 
 
@@ -36,7 +35,7 @@ def python_of(program: str) -> str | None:
     path = shutil.which(program)
     if path is None:
         return None
-    if _PYTHON.fullmatch(Path(path).name):
+    if IS_PYTHON.fullmatch(Path(path).name):
         return path
     try:
         with Path(path).open("rb") as file:
@@ -46,11 +45,11 @@ def python_of(program: str) -> str | None:
     if not head or not head[0].startswith("#!"):
         return None
     for argument in head[0].removeprefix("#!").split():
-        if _PYTHON.fullmatch(Path(argument).name):
+        if IS_PYTHON.fullmatch(Path(argument).name):
             return argument if Path(argument).is_absolute() else shutil.which(argument)
     # Where the path is too long for the first line, pip writes: '''exec' /path/python "$0" "$@"
     is_pips = len(head) > 1 and head[1].startswith("'''exec' ")
     arguments = head[1].replace('"', " ").split() if is_pips else []
     return next(
-        (argument for argument in arguments if _PYTHON.fullmatch(Path(argument).name)), None
+        (argument for argument in arguments if IS_PYTHON.fullmatch(Path(argument).name)), None
     )
