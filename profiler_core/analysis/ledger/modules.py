@@ -9,7 +9,7 @@ frame of their neighbours. A trace with Python calls names modules by class and 
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -223,13 +223,13 @@ class _Lines:
 
     def __init__(self, visits: Sequence[_Visit]) -> None:
         self._visits: dict[tuple[str, str], list[_Visit]] = {}
-        kinds: dict[tuple[str, str], dict[int, Path]] = {}
+        kinds: dict[tuple[str, str], dict[int, set[Path]]] = {}
         for visit in visits:
             key = (visit.file, visit.function)
             self._visits.setdefault(key, []).append(visit)
-            kinds.setdefault(key, {})[visit.line] = _kind(visit.frame)
+            kinds.setdefault(key, {}).setdefault(visit.line, set()).add(_kind(visit.frame))
         self._places = {key: [v.place for v in every] for key, every in self._visits.items()}
-        self._kinds = {key: sorted(by_line.items()) for key, by_line in kinds.items()}
+        self._classes = {key: _classes(by_line) for key, by_line in kinds.items()}
 
     def near(self, position: int, node: GraphNode) -> list[_Visit]:
         """The last known line before a node and the first after it, where they may be its call.
@@ -251,9 +251,25 @@ class _Lines:
     def between(self, visit: _Visit, node: GraphNode) -> bool:
         """Does a line of another class stand between the two?"""
         low, high = sorted((visit.line, node.line))
-        kind = _kind(visit.frame)
-        lines = self._kinds[visit.file, visit.function]
-        return any(low < line < high and other != kind for line, other in lines)
+        classes = self._classes[visit.file, visit.function]
+        own = classes[visit.line]
+        return any(low < line < high and other != own for line, other in classes.items())
+
+
+def _classes(kinds: Mapping[int, Collection[Path]]) -> dict[int, int]:
+    """Line -> number of the class whose it is.
+
+    Kinds that run one line are one class: the first layers of a ResNet's four stages, of which
+    only some have a shortcut with weights.
+    """
+    joined: list[tuple[set[Path], set[int]]] = []  # the kinds of a class, and its lines
+    for line, ran in kinds.items():
+        same = [one for one in joined if not one[0].isdisjoint(ran)]
+        joined = [one for one in joined if one not in same]
+        joined.append(
+            (set(ran).union(*(one[0] for one in same)), {line}.union(*(one[1] for one in same)))
+        )
+    return {line: number for number, (_, lines) in enumerate(joined) for line in lines}
 
 
 def _kind(frame: Path) -> Path:

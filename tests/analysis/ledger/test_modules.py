@@ -1,12 +1,17 @@
 """Modules of groups: paths from graphs, classes from Python calls, None where nothing says it."""
 
+from pathlib import Path
+
 import pytest
 
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.ledger.modules import ROOT, module_of_all, node_modules
 from profiler_core.ingest.inductor.graphs import placeholder_names, read_graph
 from profiler_core.model.inductor import CompiledGraph
+from tests.analysis.ledger.judge.pairs import inductor_log
 from tests.analysis.ledger.pairs import CAPTURES, TRAINING, ledger, side, small
+
+SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
 
 # Two blocks as torch 2.11 prints them: a parameter of the frame itself, one used by a member, a
 # function of another file between, and a second block whose class has a `forward` as well.
@@ -170,3 +175,61 @@ def test_a_layers_own_line_is_not_its_last_members_and_a_tied_weight_is_its_call
     assert modules["s"] == "layers.0"  # said layers.0.mlp
     assert modules["logits"] == "head"  # said embed, whose weight it is too
     assert modules["e"] == "embed"
+
+
+def _resnet_text(blocks: tuple[int, ...], shortcut: int) -> str:
+    """A ResNet's graph as torch prints it; stages from `shortcut` on begin with a downsample."""
+    lines, placeholders, value = [], [], 0
+
+    def call(line: int, code: str, name: str, path: str | None, above: str) -> str:
+        nonlocal value
+        value += 1
+        lines.append(f"        # File: /m/resnet.py:{line} in forward, code: {code}")
+        weight = ""
+        if path is not None:
+            placeholders.append(f'L_self_modules_{path}_parameters_weight_: "f32[8]"')
+            weight = f", l_self_modules_{path}_parameters_weight_"
+        lines.append(f'        v{value}: "f32[8]" = torch.{name}({above}{weight})')
+        return f"v{value}"
+
+    v = call(268, "x = self.conv1(x)", "conv2d", "conv1", "l_x_")
+    for stage, n_blocks in enumerate(blocks, start=1):
+        for block in range(n_blocks):
+            at = f"layer{stage}_modules_{block}_modules"
+            start = v
+            v = call(146, "out = self.conv1(x)", "conv2d", f"{at}_conv1", v)
+            v = call(148, "out = self.relu(out)", "relu", None, v)
+            v = call(150, "out = self.conv2(out)", "conv2d", f"{at}_conv2", v)
+            if block == 0 and stage >= shortcut:
+                code = "identity = self.downsample(x)"
+                start = call(158, code, "conv2d", f"{at}_downsample_modules_0", start)
+            v = call(160, "out += identity", "add", None, f"{v}, {start}")
+            v = call(161, "out = self.relu(out)", "relu", None, v)
+    call(280, "x = self.fc(x)", "mv", "fc", v)
+    head = "class GraphModule(torch.nn.Module):\n    def forward(self, L_x_"
+    return f"{head}, {', '.join(placeholders)}):\n" + "\n".join([*lines, "        return (v1,)"])
+
+
+@pytest.mark.parametrize("shortcut", [1, 2])
+def test_a_line_that_stages_share_is_of_one_class(shortcut):
+    """Blocks without a downsample: another stage's was taken for another class's line."""
+    text = _resnet_text((2, 3, 2), shortcut)
+    nodes = read_graph(text)
+    graph = CompiledGraph("0/0", "inference", (), nodes, placeholders=placeholder_names(text))
+    modules = node_modules(graph)
+    blocks = [f"layer{s}.{b}" for s, n in ((1, 2), (2, 3), (3, 2)) for b in range(n)]
+    assert [modules[n.name] for n in nodes if n.target.endswith("add")] == blocks
+    relus = [modules[node.name] for node in nodes if node.target.endswith("relu")]
+    assert relus == [f"{block}.relu" for block in blocks for _ in range(2)]
+
+
+def test_each_block_of_resnet50_adds_and_rectifies_in_itself():
+    """Three ReLUs and one sum a block, as torchvision's Bottleneck does them."""
+    (log,) = (SAMPLES / "resnet50" / "reduce-overhead" / "torch_trace").iterdir()
+    graph = next(iter(inductor_log((log,)).graphs))
+    modules = node_modules(graph)
+    blocks = [f"layer{s}.{b}" for s, n in enumerate((3, 4, 6, 3), start=1) for b in range(n)]
+    relus = [modules[n.name] for n in graph.dynamo_nodes if n.target.endswith("relu")]
+    assert relus == ["relu", *(f"{block}.relu" for block in blocks for _ in range(3))]
+    sums = [modules[n.name] for n in graph.dynamo_nodes if n.code == "out += identity"]
+    assert sums == blocks
