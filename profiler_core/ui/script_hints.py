@@ -2,7 +2,8 @@
 
 The client asks for the script of each kind of element when the first such element arrives, and
 draws it when that and all scripts that it imports are there: for Plotly 5 MB. Told at once, the
-browser fetches and compiles them while it starts the client and the page's script runs.
+browser fetches and compiles them while it starts the client and the page's script runs. Where the
+client finds the server stands in the document itself (`base_address.py`).
 """
 
 import re
@@ -16,6 +17,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from profiler_core.ui.ahead import page_of
+from profiler_core.ui.base_address import BaseAddress
 from profiler_core.ui.server import base_path
 
 _STATIC = Path(streamlit.__file__).parent / "static"
@@ -32,7 +34,7 @@ class ScriptHints:
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
-        self._app = app
+        self._app = BaseAddress(app)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Add a header to the document of a page."""

@@ -58,9 +58,6 @@ _TAKEN: WeakSet[Browser] = WeakSet()
 
 # What a browser reports although the page is right, by message or address. Keep it short.
 HARMLESS: tuple[str, ...] = (
-    # On a cold link to /capture Streamlit's client first asks whether /capture is the base path.
-    "/_stcore/health",
-    "/_stcore/host-config",
     # The pages of the sign-in's provider have no icon; ours is at another address.
     "/favicon.ico",
 )
