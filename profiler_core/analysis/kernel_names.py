@@ -17,6 +17,7 @@ _NOISE = re.compile(
     r"^(?:void\s+|at::native::|\(anonymous namespace\)::|cutlass::|std::|cub::|c10::)+"
 )
 _TEMPLATE = re.compile(r"<.*$", re.DOTALL)
+_PART = re.compile(r"[A-Za-z0-9.]+")
 _WORD = re.compile(r"\w+")
 _FUNCTOR = re.compile(r"[Ff]unctor|_kernel_impl|Op")  # in a word
 _WRAPPERS = ("Kernel", "Kernel2", "device_kernel")  # cutlass: the argument says which kernel
@@ -122,13 +123,39 @@ def kernel_labels(names: Sequence[str], longest: int = _LONGEST) -> list[str]:
     label_of = {name: clipped(text, longest) for name, text in whole.items()}
     for alike in _alike(label_of):
         texts = [whole[name] for name in alike]
-        label_of |= zip(alike, _around_difference(texts, longest), strict=True)
+        labels = _around_difference(texts, longest)
+        if len(set(labels)) < len(labels):
+            labels = _by_differing_parts(texts, longest)
+        label_of |= zip(alike, labels, strict=True)
     # What is left differs in what no label has room for.
     left = [name for alike in _alike(label_of) for name in alike]
     cut = longest - len(f" ({len(left)})")
     for number, name in enumerate(left, 1):
         label_of[name] = f"{clipped(label_of[name], cut)} ({number})"
     return [label_of[name] for name in names]
+
+
+def _by_differing_parts(texts: Sequence[str], longest: int) -> list[str]:
+    """The beginning and those parts alone that tell them apart: "sm80_x…tilesize32x32x8"."""
+    parts = [_PART.findall(text) for text in texts]
+    stems: list[str] = []  # of parts that tell: "tilesize" has another number in each name
+    for part in (part for each in parts for part in each):
+        more = [*stems, _stem(part)]
+        if len(set(_with_stems(parts, more))) > len(set(_with_stems(parts, stems))):
+            stems = more
+    head = longest // 4
+    return [
+        clipped("…".join((text[:head], *own)), longest)
+        for text, own in zip(texts, _with_stems(parts, stems), strict=True)
+    ]
+
+
+def _with_stems(parts: Sequence[Sequence[str]], stems: Sequence[str]) -> list[tuple[str, ...]]:
+    return [tuple(part for part in each if _stem(part) in stems) for each in parts]
+
+
+def _stem(part: str) -> str:
+    return part.rstrip("0123456789x")
 
 
 def _in_full(name: str) -> str:

@@ -71,3 +71,19 @@ def test_a_hostile_name_is_read_once():
     ):
         short_kernel_name(name)
     assert process_time() - started < 2
+
+
+def test_names_that_differ_in_two_places_show_both_and_no_number():
+    """Cut alike, they ended in "(1)", "(2)", which tells nothing of what differs."""
+    parts = ("tn_n_tilesize128x128x8_stage3", "tn_n_tilesize32x32x8_stage3")
+    names = [
+        f"sm80_xmma_gemm_f32f32_f32f32_f32_{part}_warpsize_ffma_aligna4_alignc4_execute_{end}"
+        for part in parts
+        for end in ("kernel__5x_cublas", "split_k_kernel__5x_cublas")
+    ]
+    labels = kernel_labels(names, 36)
+    assert len(set(labels)) == 4
+    assert not any(label.endswith(")") for label in labels)
+    for label, tile in zip(labels, (128, 128, 32, 32), strict=True):
+        assert f"tilesize{tile}x{tile}x8" in label
+    assert ["split" in label for label in labels] == [False, True, False, True]
