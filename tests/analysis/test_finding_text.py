@@ -74,7 +74,7 @@ LOSS = Prediction(-151_000.0, -755_000.0, 153_000.0, "simulated", "unprofiled")
 
 def test_what_would_lose_is_advised_against():
     losing = Finding("key", "", "", "Pad it.", "kernels", prediction=LOSS)
-    assert advice_text(losing) == "This would not pay here: “Pad it.”"
+    assert advice_text(losing) == "Considered: “Pad it.”"
     gaining = Finding("other", "", "", "Do.", "kernels", prediction=BOUND, alternatives=(losing,))
     assert advice_text(gaining) == "Do. This would not pay here: “Pad it.”"
 
@@ -83,7 +83,7 @@ def test_what_a_replay_shows_to_save_nothing_is_a_note_and_not_advised():
     """Seen in a pipeline of two GPUs: products in fp32 with 0 ns at stake, first of the list."""
     nothing = Prediction(0.0, 0.0, 0.0, "simulated", "unprofiled")
     idle = by_stake(Finding("tf32_off", "", "", "Use TF32.", "kernels", prediction=nothing))
-    assert (idle.weight, advice_text(idle)) == ("note", "This would not pay here: “Use TF32.”")
+    assert (idle.weight, advice_text(idle)) == ("note", "Considered: “Use TF32.”")
     free = by_stake(replace(idle, weight="by time", prediction=replace(nothing, basis="measured")))
     assert (free.weight, advice_text(free)) == ("note", "Use TF32.")
     acted_on = (

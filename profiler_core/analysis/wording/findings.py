@@ -90,7 +90,8 @@ def evidence_text(finding: Finding) -> str:
 
 def advice_text(finding: Finding) -> str:
     """What to try, and what else would win of the same time; against what would not pay."""
-    sentences = [finding.advice if not _loses(finding) else _advised_against(finding)]
+    # That it does not pay is said by its number, and why by its evidence: not a third time.
+    sentences = [f"Considered: “{finding.advice}”" if _loses(finding) else finding.advice]
     for other in finding.alternatives:
         if _loses(other):
             sentences.append(_advised_against(other))

@@ -51,7 +51,7 @@ def finding_dossier(comparison: Comparison, item: Item) -> Dossier:
 
 def _answer(row: FindingRow, stake: str) -> str:
     if row.amount == NO_GAIN:
-        return "Nothing would be gained here."
+        return ""  # its evidence says why
     return f"At stake: {stake}." if row.amount != "–" else ""
 
 
