@@ -2,12 +2,15 @@
 
 Streamlit's client compiles functions (`unsafe-eval`) and writes styles and scripts inline; all else
 comes from this server alone. Over TLS, which a proxy ends and says so in X-Forwarded-Proto, cookies
-become Secure and the browser is told to come back over TLS only: a visitor who sends that header
-himself changes his own answer, no other's.
+become Secure and this host's alone (`host_cookies.py`), and the browser is told to come back over
+TLS only: a visitor who sends that header himself changes his own answer, no other's.
 """
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from profiler_core.ui.host_cookies import with_prefix, without_prefix
+from profiler_core.ui.server import base_path
 
 _POLICY = (
     "default-src 'self'",
@@ -41,11 +44,18 @@ class SecurityHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Add the headers to the answer of a plain request."""
-        if scope["type"] != "http":
+        """Add the headers to the answer of a plain request; take strange cookies from any."""
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         over_tls = _is_over_tls(scope)
+        has_prefix = not base_path()
+        if has_prefix:
+            headers = without_prefix(scope["headers"], over_tls=over_tls)
+            scope = {**scope, "headers": headers}
+        if scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+            return
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -53,7 +63,10 @@ class SecurityHeaders:
                 for name, value in (HEADERS | OVER_TLS if over_tls else HEADERS).items():
                     headers.setdefault(name, value)
                 if over_tls:
-                    message["headers"] = [_secure(*header) for header in message["headers"]]
+                    answered = message["headers"]
+                    if has_prefix:
+                        answered = [with_prefix(*header) for header in answered]
+                    message["headers"] = [_secure(*header) for header in answered]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
@@ -61,7 +74,9 @@ class SecurityHeaders:
 
 def _is_over_tls(scope: Scope) -> bool:
     protocol = Headers(scope=scope).get("x-forwarded-proto", "")
-    return scope.get("scheme") == "https" or protocol.split(",")[0].strip().lower() == "https"
+    return (
+        scope.get("scheme") in ("https", "wss") or protocol.split(",")[0].strip().lower() == "https"
+    )
 
 
 def _secure(name: bytes, value: bytes) -> tuple[bytes, bytes]:
