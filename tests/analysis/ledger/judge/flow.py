@@ -205,15 +205,14 @@ class _Flow:
                 if place is not None and place < len(call.at):
                     names[node.name] = self._content(call.at[place])
                 continue
+            # What a known argument may be in this call, by its place.
+            known = [(n, names[mine]) for n, mine in enumerate(node.arguments) if mine in names]
+            n_arguments = len(node.arguments)
             fitting = {
                 other.name
                 for other in self.by_op.get(node.op, ())
-                if len(other.arguments) == len(node.arguments)
-                and all(
-                    given in names[mine]
-                    for mine, given in zip(node.arguments, other.arguments, strict=True)
-                    if mine in names
-                )
+                if len(other.arguments) == n_arguments
+                and all(other.arguments[n] in may_be for n, may_be in known)
             }
             names[node.name] = fitting
             if node.op in _VIEWS and len(node.arguments) == 1:  # another call may not need it

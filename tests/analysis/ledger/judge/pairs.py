@@ -13,6 +13,7 @@ from profiler_core.analysis.work import device_work
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.open import open_trace
 from profiler_core.model.inductor import InductorLog
+from profiler_core.model.trace import Trace
 from tests.analysis.ledger.judge.code import Module
 from tests.analysis.ledger.judge.log import read_log
 from tests.analysis.ledger.judge.programs import read_program
@@ -104,7 +105,13 @@ def judged(
 def ledger_side(run: Path, logs: bool) -> LedgerSide:
     paths = _logs(run) if logs else []
     log = inductor_log(tuple(paths)) if paths else None
-    return LedgerSide(open_trace(run / "trace.json.gz"), log if log and log.graphs else None)
+    return LedgerSide(_trace_of(run), log if log and log.graphs else None)
+
+
+@cache  # its derived tables are the larger part of a ledger, and the same with logs and without
+def _trace_of(run: Path) -> Trace:
+    """The product's reading of a run's trace: frozen, and asked for by many tests."""
+    return open_trace(run / "trace.json.gz")
 
 
 @cache
