@@ -11,6 +11,7 @@ from profiler_core.store.backup.vaults import ZIP, FolderVault, ZipVault
 from profiler_core.units import format_bytes, format_count
 
 _MOST_LISTED = 20
+_MODE = 0o600  # it holds what the server keeps from other users of its machine
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     choice = Choice(with_secrets=arguments.secrets, with_trash=arguments.trash)
     history.note(history.person(), "backup", str(target.absolute()))
     if target.suffix.lower() == ZIP and not target.is_dir():
-        with written_aside(target) as aside, ZipVault(aside) as vault:
+        with written_aside(target, _MODE) as aside, ZipVault(aside) as vault:
             manifest = back_up(vault, choice)
     else:
         try:

@@ -163,7 +163,16 @@ def _is_named_like_a_trace(path: str) -> bool:
 
 @contextmanager
 def _explained(url: str) -> Iterator[Any]:
-    """A driver's failures as one sentence: each driver raises errors of its own library."""
+    """A driver's failures as one sentence: each driver raises errors of its own library.
+
+    What a `reference` says is rendered by Jinja, in older fsspec without its sandbox: it would run
+    code of whoever wrote that file.
+    """
+    if any(link.partition("://")[0].strip().lower() == "reference" for link in url.split("::")):
+        raise BadInput(
+            f"{url} leads over a file of references, which may hold code.",
+            remedy="Name the files or the folder of the traces themselves.",
+        )
     try:
         yield
     except BadInput:
