@@ -56,7 +56,8 @@ def memory_curves(trace: Trace) -> tuple[MemoryCurve, ...]:
     """A curve for each device that has [memory] events, the one to look at first.
 
     The highest peak comes first. The host's own allocator only counts where there is no other
-    device: beside a GPU it holds a few bytes, and nobody asks for them. Empty: the profiler ran
+    device: beside a GPU it holds a few bytes, and nobody asks for them. A GPU whose kernels the
+    trace lacks, cut short before them, is still told by its allocations. Empty: the profiler ran
     without profile_memory, or nothing was allocated (a CUDA graph's replay allocates nothing).
     """
     steps = tuple(host_steps(trace)["ts_ns"])
@@ -66,7 +67,8 @@ def memory_curves(trace: Trace) -> tuple[MemoryCurve, ...]:
             "device_type", "device_id", maintain_order=True
         )
     ]
-    shown = [c for c in curves if c.is_of_cpu != trace.has_device_events]
+    beside_gpu = trace.has_device_events or not all(c.is_of_cpu for c in curves)
+    shown = [c for c in curves if c.is_of_cpu != beside_gpu]
     return tuple(sorted(shown, key=lambda c: -c.peak_allocated_bytes))
 
 

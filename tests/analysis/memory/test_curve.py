@@ -82,8 +82,14 @@ def test_beside_a_gpu_the_hosts_allocator_does_not_count():
     assert [(c.device_type, c.device_id) for c in curves] == [(1, 1), (1, 0)]
 
 
+def test_allocations_on_a_gpu_tell_of_it_where_its_kernels_are_missing():
+    """A file cut short ends before its kernels, and showed the host's few bytes as the peak."""
+    assert [c.device_id for c in memory_curves(several_devices())] == [1, 0]
+
+
 def test_on_the_cpu_there_is_no_pool():
-    (curve,) = memory_curves(several_devices())
+    held = event(1, 999, 999, 1, reserved=0, device=(0, -1))
+    (curve,) = memory_curves(a_trace(memory=[held]))
     assert curve.is_of_cpu
     assert curve.peak_reserved_bytes is None
 
