@@ -71,12 +71,14 @@ class Judge:
         work: gets the captures.
         device: as `capture --device` takes it.
         deadline: on the monotonic clock.
+        grid_s: at most, for a plain capture; max-autotune alone may take ten minutes.
     """
 
     out: Path
     work: Path
     device: str
     deadline: float
+    grid_s: float = _GRID_S
 
     def run(self, number: int, asked: Asked) -> dict[str, Any]:
         """All three parts of one workload, what each took among them."""
@@ -106,7 +108,7 @@ class Judge:
             )  # fmt: skip
         if tried is not None:
             grid = part(
-                "grid", _GRID_S,
+                "grid", self.grid_s,
                 "--do", "grid", asked.workload, "--variants", ",".join(GRID), *_TIMED,
                 "--no-profile", "--no-memory", "--no-numerics", "--no-warm-compile", *common,
                 tried["experiment"],
@@ -324,12 +326,13 @@ def main(words: Sequence[str] | None = None) -> int:
                         metavar="WORKLOAD=TIME[@VARIANT]")  # fmt: skip
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seconds", type=float, default=570.0, help="for everything")
+    parser.add_argument("--grid-seconds", type=float, default=_GRID_S, help="for a plain capture")
     arguments = parser.parse_args(words)
     arguments.out.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + arguments.seconds
     with tempfile.TemporaryDirectory(prefix="try-judge-") as work:
         os.environ["FUSIONSCOPE_HOME"] = str(Path(work) / "home")
-        judge = Judge(arguments.out, Path(work), arguments.device, deadline)
+        judge = Judge(arguments.out, Path(work), arguments.device, deadline, arguments.grid_seconds)
         all_judged = []
         for number, text in enumerate(arguments.tries):
             all_judged.append(judge.run(number, Asked.read(text)))

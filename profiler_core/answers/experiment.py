@@ -67,6 +67,13 @@ class TrialAnswer(Answer, frozen=True):
     ]
 
 
+class LeftOutAnswer(Answer, frozen=True):
+    """One setting that was not compiled in the time that the search gives one."""
+
+    variant: str
+    seconds: Annotated[float, means("spent on compiling it", "s")]
+
+
 class ExperimentAnswer(Answer, frozen=True):
     """`try`."""
 
@@ -93,6 +100,10 @@ class ExperimentAnswer(Answer, frozen=True):
     ]
     trials: Annotated[
         tuple[TrialAnswer, ...], means("in the order in which they were made: {keys}")
+    ]
+    left_out: Annotated[
+        tuple[LeftOutAnswer, ...],
+        means("settings whose compilation was ended; a larger budget tries them again: {keys}"),
     ]
     not_tried: Annotated[tuple[Unfit, ...], means("levers that do not fit, and why: {keys}")]
 
@@ -124,6 +135,11 @@ def experiment_answer(experiment: Experiment, code: str) -> ExperimentAnswer:
             _trial(experiment, trial, batch.phase, batch.capture_id, batch.held_against(trial))
             for batch in batches
             for trial in batch.trials
+        ),
+        left_out=tuple(
+            LeftOutAnswer(left.variant, left.seconds)
+            for batch in batches
+            for left in batch.left_out
         ),
         not_tried=experiment.unfit,
     )

@@ -322,7 +322,9 @@ class VariantRun:
         selection = context.selection
         if self._is_preparing and selection is not None and selection.is_late(self.label):
             raise ChildFailure(
-                _LATE, "The budget ended before it was compiled.", "Give it a larger one."
+                _LATE,
+                "It was not compiled in the time that the budget leaves.",
+                "Give a larger budget.",
             )
 
     def _cache(self) -> Path:

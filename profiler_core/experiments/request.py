@@ -86,11 +86,11 @@ def new_experiment(
 
 
 def with_budget(experiment: Experiment, budget_s: float) -> Experiment:
-    """The same with another budget; a larger one takes up the capture that the old one cut off."""
+    """The same with another budget; a larger one takes up what the old one cut off or left out."""
     change = msgspec.structs.replace
     batches = experiment.batches
     if budget_s > experiment.budget_s:
-        batches = tuple(change(batch, is_cut_off=False) for batch in batches)
+        batches = tuple(change(batch, is_cut_off=False, left_out=()) for batch in batches)
     return change(experiment, budget_s=budget_s, batches=batches)
 
 

@@ -13,7 +13,13 @@ from typing import Any
 
 import msgspec
 
-from profiler_core.analysis.experiment.choice import EAGER, Choice, same, variant_of
+from profiler_core.analysis.experiment.choice import (
+    EAGER,
+    Choice,
+    is_slow_to_compile,
+    same,
+    variant_of,
+)
 from profiler_core.analysis.experiment.halving import stopped
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.experiment.search import End, Plan, next_plan
@@ -31,7 +37,7 @@ from profiler_core.experiments.levers import config_keys, fitting
 from profiler_core.experiments.machine import Machine
 from profiler_core.experiments.measured import Held, held, measurement_of, seen, trial_of
 from profiler_core.experiments.predicted import gains
-from profiler_core.model.experiment import Batch, Experiment, Setting, Trial
+from profiler_core.model.experiment import Batch, Experiment, LeftOut, Setting, Trial
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store.experiments import (
     caches_of,
@@ -44,6 +50,9 @@ from profiler_core.store.experiments import (
 Capture = Callable[..., FinishedCapture]
 _BEFORE_TIMING = ("starting", "compiling", "warm-up")
 _MOST_OF_THE_REST = 0.5  # of the time that a capture has, kept for what follows compilation
+# Of the time that is left, until a setting is compiled that may take minutes: with all of it, one
+# such setting of ResNet-50 took 335 of 600 s on an H200, and was not compiled.
+_MOST_FOR_SLOW = 0.5
 # What follows compilation, before any capture told: of a capture, and of each of its variants. On
 # H200s a variant is timed in 3.4 to 7.5 s, and second processes take 8 to 13 s beside each other.
 _USUAL_REST_S = {"gpu": (12.0, 5.0), "cpu": (15.0, CPU_CAP_SECONDS)}
@@ -199,10 +208,17 @@ class Runner:
         labels = [variant.label for variant in spec.variants]
         # What nothing leads yet is measured whole: its trace says what is worth trying.
         kept = frozenset(labels if plan.reference is None else labels[:2])
+        left_s = deadline - began
         compiled_by = {
-            label: deadline - min(self._rest_s(n), _MOST_OF_THE_REST * (deadline - began))
+            label: deadline - min(self._rest_s(n), _MOST_OF_THE_REST * left_s)
             for n, label in enumerate(labels, 1)
         }
+        slow = [parse_variant(variant_of(s)).label for s in settings if is_slow_to_compile(s)]
+        # Where all compile as long, none is ended for what might come after it.
+        bounded = slow[0] if len(slow) == 1 and slow[0] not in kept else None
+        if bounded is not None:
+            by = began + _MOST_FOR_SLOW * left_s
+            compiled_by[bounded] = min(compiled_by[bounded], by)
         finished = self.capture(
             spec,
             self.out,
@@ -225,7 +241,7 @@ class Runner:
         self._rest = (seconds - sum(map(_compiling_s, finished.runs)), max(1, n_timed))
         if is_first and finished.runs[1].status == "finished":
             self._see(finished, 0, choices)  # what its findings predict for those beside it
-        batch = self._batch(plan, finished, seconds)
+        batch = self._batch(plan, finished, seconds, bounded)
         led = same(leader_of(self.experiment).setting)
         experiment = _change(self.experiment, batches=(*self.experiment.batches, batch))
         self.experiment = experiment
@@ -256,10 +272,14 @@ class Runner:
 
         return judge
 
-    def _batch(self, plan: Plan, finished: FinishedCapture, seconds: float) -> Batch:
+    def _batch(
+        self, plan: Plan, finished: FinishedCapture, seconds: float, bounded: str | None
+    ) -> Batch:
+        """What a capture says. bounded: label of a setting that had a part of the time only."""
         runs = list(finished.runs)
         baseline = held(runs[0])
         trials: list[Trial] = []
+        left_out: list[LeftOut] = []
         reference = reference_trial = None
         if plan.reference is not None:
             reference = held(runs[1])
@@ -269,8 +289,13 @@ class Runner:
                 reference_trial = self._trial(plan.reference, runs[1], baseline, baseline)
         against = baseline if plan.reference is None else reference
         for setting, run in zip(plan.settings, runs[-len(plan.settings) :], strict=True):
-            if run.status == "cancelled":
-                continue  # the budget ended before it did: it was not measured
+            if run.status == "cancelled":  # not measured: its time was over
+                compiling_s = _compiling_s(run, ("compiling",))
+                if compiling_s > 0 and run.variant == bounded:
+                    left_out.append(
+                        LeftOut(setting=setting, variant=run.variant, seconds=compiling_s)
+                    )
+                continue
             trials.append(self._trial(setting, run, baseline, against))
         return Batch(
             phase=plan.phase,
@@ -280,7 +305,8 @@ class Runner:
             reference=plan.reference,
             reference_trial=reference_trial,
             baseline_ns=None if baseline is None else baseline.step_ns,
-            is_cut_off=finished.is_cancelled,
+            is_cut_off=sum(run.status == "cancelled" for run in runs) > len(left_out),
+            left_out=tuple(left_out),
         )
 
     def _trial(
@@ -326,10 +352,10 @@ class Runner:
         self.changed(experiment)
 
 
-def _compiling_s(run: FinishedRun) -> float:
-    """What a run took until it could be timed: of one capture they follow each other."""
-    spent = run.record["measurement"].get("phase_seconds", {})
-    return float(sum(spent.get(phase, 0.0) for phase in _BEFORE_TIMING))
+def _compiling_s(run: FinishedRun, phases: Sequence[str] = _BEFORE_TIMING) -> float:
+    """What a run took in these phases; until it could be timed, those of a capture follow on."""
+    spent = run.record.get("measurement", {}).get("phase_seconds", {})
+    return float(sum(spent.get(phase, 0.0) for phase in phases))
 
 
 def _machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Machine:

@@ -90,6 +90,14 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         return self.status == "measured" and self.step_ns is not None and self.numerics != "wrong"
 
 
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting that was not compiled in its time. seconds: spent on compiling it."""
+
+    setting: Setting
+    variant: str
+    seconds: float
+
+
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """One capture of an experiment: the baseline, the best setting so far, and further ones.
 
@@ -105,6 +113,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     reference_trial: Trial | None = None  # the best so far, timed once more
     baseline_ns: float | None = None
     is_cut_off: bool = False  # the budget ended before it did
+    left_out: tuple[LeftOut, ...] = ()
 
     def held_against(self, trial: Trial) -> Setting | None:
         """The setting that a trial of it was held against; None: the baseline."""

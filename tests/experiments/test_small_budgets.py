@@ -63,6 +63,24 @@ def test_no_capture_is_spent_on_a_setting_that_compiles_for_minutes(monkeypatch,
     assert len(large.batches[1].trials) == PER_CAPTURE
 
 
+def test_a_setting_that_compiles_without_end_leaves_half_of_the_time(monkeypatch, tmp_path):
+    """On an H200 max-autotune of resnet50 took 335 s of 600, and nothing came after it."""
+    machine = TimedMachine(World({**FACTORS, "freezing=true": 0.7}), monkeypatch, 30, SLOW)
+    ended = tried(machine, tmp_path, 600)
+    left_out = [left for batch in ended.batches for left in batch.left_out]
+    assert [left.variant for left in left_out] == ["max-autotune"]
+    compiled_for_s = left_out[0].seconds
+    assert 100 <= compiled_for_s <= 300
+    assert [labels.count("max-autotune") for labels in machine.captured].count(1) == 1
+    number = next(n for n, batch in enumerate(ended.batches) if batch.left_out)
+    assert len(ended.batches) > number + 1
+    assert leader_of(ended).trial.variant != "max-autotune"
+    sentence = f"max-autotune was not compiled after {compiled_for_s / 60:.3g} min"
+    answer = document(experiment_answer(ended, ""))
+    assert sentence in answer["evidence"]
+    assert answer["left_out"] == [{"variant": "max-autotune", "seconds": compiled_for_s}]
+
+
 def test_an_option_that_it_starts_from_is_named_by_the_first_capture(monkeypatch, tmp_path):
     """On an H200 a budget of 90 s timed that setting alone, 1.67 times as slow as the best."""
     world = World({**FACTORS, "layout_optimization=false": 1.67})

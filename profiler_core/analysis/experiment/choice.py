@@ -8,6 +8,14 @@ from profiler_core.model.experiment import Setting
 MODE = "mode"
 EAGER = "eager"
 DEFAULT_MODE = "default"
+# Inductor compiles and times up to some twenty kernels for each shape: on an H200, ResNet-50 with
+# max-autotune was not compiled after 335 s, of which autotuning took 294.
+_SLOW_TO_COMPILE = ("max-autotune", "max_autotune_gemm=true")
+
+
+def is_slow_to_compile(setting: Setting) -> bool:
+    """Whether it compiles for minutes, where others take seconds."""
+    return any(word.startswith(_SLOW_TO_COMPILE) for _, word in setting)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from profiler_core.analysis.experiment.choice import (
     Choice,
     combined,
     difference,
+    is_slow_to_compile,
     same,
     with_choice,
     without,
@@ -47,7 +48,6 @@ KNOWN: tuple[tuple[str, ...], ...] = (
 )
 # Of a quick budget: what changes no answer first, and nothing that compiles for minutes.
 _QUICK: tuple[tuple[str, ...], ...] = (("reduce-overhead",), ("bf16-autocast", "channels_last"))
-_SLOW_TO_COMPILE = ("max-autotune", "max-autotune-no-cudagraphs")
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,7 @@ def next_plan(
         later = [s for other, more in groups[number + 1 :] if other != "combination" for s in more]
         filled = candidates if phase == "combination" else [*candidates, *later]
         untried = _untried(experiment, filter(is_possible, filled))
-        if experiment.budget_s <= QUICK_BUDGET_S:
-            untried = _slow_last(untried)
-        settings = _slow_last(untried[: min(n, PER_CAPTURE)])
-        return Plan(phase, settings, leader.setting)
+        return Plan(phase, _next_settings(experiment, leader, untried, n), leader.setting)
     if open_effects:
         return Plan("without one lever", open_effects[: min(n, PER_CAPTURE)], leader.setting)
     return End("nothing left")
@@ -154,7 +151,7 @@ def _quick(experiment: Experiment, choices: Sequence[Choice]) -> tuple[Setting, 
     """
     start = experiment.start
     asked = [choice for choice in choices if experiment.levers]
-    asked.sort(key=lambda choice: (choice.word in _SLOW_TO_COMPILE, -choice.worth))
+    asked.sort(key=lambda c: (is_slow_to_compile(((c.lever, c.word),)), -c.worth))
     settings = (
         *(without(start, lever) for lever, _ in start),
         *_known(choices, _QUICK),
@@ -165,13 +162,29 @@ def _quick(experiment: Experiment, choices: Sequence[Choice]) -> tuple[Setting, 
     return tuple(reversed(distinct.values()))
 
 
+def _next_settings(
+    experiment: Experiment, leader: Leader, untried: Sequence[Setting], n: int
+) -> tuple[Setting, ...]:
+    """What of these the next capture holds, at most `n`, in the order in which they are compiled.
+
+    One setting that compiles for minutes is the last of a capture, and the only one of its kind in
+    it, unless all others would compile as long. A quick budget has them where nothing else is left,
+    and so has any once one of them was not compiled in its time.
+    """
+    n = min(n, PER_CAPTURE)
+    quick = [setting for setting in untried if not is_slow_to_compile(setting)]
+    slow = [setting for setting in untried if is_slow_to_compile(setting)]
+    if is_slow_to_compile(leader.setting):
+        return _slow_last(untried[:n])
+    comes_early = experiment.budget_s > QUICK_BUDGET_S and n > 1
+    if comes_early and not any(batch.left_out for batch in experiment.batches):
+        quick = quick[: n - len(slow[:1])]
+    return tuple([*quick, *slow[:1]][:n])
+
+
 def _slow_last(settings: Iterable[Setting]) -> tuple[Setting, ...]:
     """In the order in which they are compiled: where the budget ends, it ends the slow ones."""
-    return tuple(sorted(settings, key=_is_slow))
-
-
-def _is_slow(setting: Setting) -> bool:
-    return not _words(setting).isdisjoint(_SLOW_TO_COMPILE)
+    return tuple(sorted(settings, key=is_slow_to_compile))
 
 
 def _known(choices: Sequence[Choice], known: Sequence[tuple[str, ...]] = KNOWN) -> list[Setting]:
@@ -187,6 +200,7 @@ def _known(choices: Sequence[Choice], known: Sequence[tuple[str, ...]] = KNOWN) 
 def _untried(experiment: Experiment, settings: Iterable[Setting]) -> tuple[Setting, ...]:
     """Those that were not captured yet, each once."""
     tried = {same(trial.setting) for trial in experiment.trials}
+    tried |= {same(left.setting) for batch in experiment.batches for left in batch.left_out}
     kept: dict[frozenset[tuple[str, str]], Setting] = {}
     for setting in settings:
         if same(setting) not in tried:
@@ -257,14 +271,16 @@ def _affordable(experiment: Experiment, leader: Leader) -> int:
     Each compiles as long as the slowest so far, and the one that leads, whose code is kept, half as
     long. Of what else a capture takes, one half goes for the capture, the other for its variants.
     """
-    is_slow = _is_slow(leader.setting)
-    alike = [trial for trial in experiment.trials if is_slow or not _is_slow(trial.setting)]
+    is_slow = is_slow_to_compile(leader.setting)
+    alike = [t for t in experiment.trials if is_slow or not is_slow_to_compile(t.setting)]
     compile_s = max((t.first_call_s or 0.0 for t in alike or experiment.trials), default=0.0)
     left_s = experiment.budget_s - experiment.seconds
 
     def seconds(batch: Batch, n: int) -> float:
         n_variants = len(batch.trials) + (2 if batch.reference_trial is not None else 1)
-        beside_s = batch.seconds - sum(trial.first_call_s or 0.0 for trial in batch.trials)
+        compiling_s = sum(trial.first_call_s or 0.0 for trial in batch.trials)
+        compiling_s += sum(left.seconds for left in batch.left_out)
+        beside_s = batch.seconds - compiling_s
         more = max(1.0, (n + 2) / n_variants)
         return (n + 0.5) * compile_s + max(0.0, beside_s) * (1 + more) / 2
 

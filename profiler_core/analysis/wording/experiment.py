@@ -57,7 +57,13 @@ def evidence(experiment: Experiment) -> str:
     )
     wrong = sum(trial.numerics == "wrong" for trial in experiment.trials)
     gave = f"{wrong} gave wrong answers and could not win." if wrong else ""
-    return " ".join(filter(None, (tried, gave, _ENDS[experiment.ended_by])))
+    left_out = (
+        f"{left.variant} was not compiled after {_span(left.seconds)} and was left out; a larger "
+        "budget tries it again."
+        for batch in experiment.batches
+        for left in batch.left_out
+    )
+    return " ".join(filter(None, (tried, gave, *left_out, _ENDS[experiment.ended_by])))
 
 
 def _span(seconds: float) -> str:

@@ -5,12 +5,12 @@ import itertools
 import msgspec
 import pytest
 
-from profiler_core.analysis.experiment.choice import same, variant_of
+from profiler_core.analysis.experiment.choice import Choice, same, variant_of
 from profiler_core.analysis.experiment.effects import effects, effects_on, worst
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.experiment.search import PER_CAPTURE, End, Plan, next_plan
 from profiler_core.experiments.request import with_budget
-from profiler_core.model.experiment import Batch, Gain, Ratio, Trial
+from profiler_core.model.experiment import Batch, Gain, LeftOut, Ratio, Trial
 from tests.analysis.experiment.worlds import World, asked, choices_of, searched
 
 CHOICES = choices_of(
@@ -200,4 +200,61 @@ def test_a_capture_that_findings_do_not_fill_holds_what_everybody_knows():
     assert [variant_of(setting) for setting in plan.settings] == [
         "reduce-overhead", "default+channels_last+bf16-autocast", "max-autotune",
     ]  # fmt: skip
+    assert len(plan.settings) == PER_CAPTURE
+
+
+TUNED = (
+    ("mode", "max-autotune"),
+    ("max_autotune_gemm", "max_autotune_gemm=true"),
+    ("max_autotune_gemm", "max_autotune_gemm=true+max_autotune_gemm_backends=TRITON"),
+)
+
+
+def _after_graph_replay_won(budget_s=600.0, left_out=()):
+    """Where `try resnet50` on an H200 stood after its second capture."""
+    world = World({"reduce-overhead": 0.4, "combo_kernels=true": 1.2, "bf16-autocast": 1.5})
+    start = world.captured(Plan("start", ((),)), 0)
+    alone = tuple(((lever, word),) for lever, word in (
+        ("mode", "reduce-overhead"), ("combo_kernels", "combo_kernels=true"),
+        ("precision", "bf16-autocast"),
+    ))  # fmt: skip
+    second = msgspec.structs.replace(
+        world.captured(Plan("one lever", alone, ()), 1), left_out=left_out
+    )
+    gains = tuple(
+        Gain(finding="template_kernels", title="", lever=lever, word=word, gain_ns=9.0)
+        for lever, word in TUNED
+    )
+    choices = (*CHOICES, *(Choice("max_autotune_gemm", word, 0.4) for _, word in TUNED[1:]))
+    return asked(budget_s=budget_s, gains=gains, batches=(start, second)), choices
+
+
+def test_what_compiles_for_minutes_comes_last_of_a_capture_and_never_twice_in_one():
+    """On an H200 three of them went alone; the first compiled until the budget was over."""
+    experiment, choices = _after_graph_replay_won()
+    plan = next_plan(experiment, choices)
+    assert [variant_of(setting) for setting in plan.settings] == [
+        "default+channels_last+bf16-autocast", "reduce-overhead+channels_last", "max-autotune",
+    ]  # fmt: skip
+
+
+def test_what_did_not_compile_in_its_time_is_not_begun_again():
+    left_out = (LeftOut(setting=(TUNED[0],), variant="max-autotune", seconds=150.0),)
+    experiment, choices = _after_graph_replay_won(left_out=left_out)
+    world = World({"reduce-overhead": 0.4})
+    tried = []
+    while isinstance(plan := next_plan(experiment, choices), Plan):
+        tried += [variant_of(setting) for setting in plan.settings]
+        batch = world.captured(plan, len(experiment.batches))
+        experiment = msgspec.structs.replace(experiment, batches=(*experiment.batches, batch))
+    assert "max-autotune" not in tried
+    assert "reduce-overhead+max_autotune_gemm=true" in tried
+    longer = with_budget(_after_graph_replay_won(left_out=left_out)[0], 3600.0)
+    assert "max-autotune" in [variant_of(s) for s in next_plan(longer, choices).settings]
+
+
+def test_from_a_setting_that_compiles_for_minutes_all_do_and_go_together():
+    start = (("mode", "max-autotune"),)
+    batch = World({}).captured(Plan("start", (start,)), 0)
+    plan = next_plan(asked(start=start, batches=(batch,)), CHOICES)
     assert len(plan.settings) == PER_CAPTURE
