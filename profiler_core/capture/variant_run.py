@@ -322,9 +322,7 @@ class VariantRun:
         selection = context.selection
         if self._is_preparing and selection is not None and selection.is_late(self.label):
             raise ChildFailure(
-                _LATE,
-                "It was not compiled in the time that the budget leaves.",
-                "Give a larger budget.",
+                _LATE, "It was not compiled in the time that was left.", "Give a larger budget."
             )
 
     def _cache(self) -> Path:

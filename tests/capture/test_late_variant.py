@@ -65,9 +65,7 @@ def test_only_the_variant_that_is_late_is_left_out(tmp_path, late):
         assert child.asked[-1] == ("first_call" if label == late else "warm_up")
     record = prepared(tmp_path, late, lambda asked: asked == late)[0].writer.record
     assert (record["status"], record["error_kind"]) == ("cancelled", None)
-    assert record["error"] == (
-        "It was not compiled in the time that the budget leaves. Give a larger budget."
-    )
+    assert record["error"] == "It was not compiled in the time that was left. Give a larger budget."
 
 
 def test_what_is_ready_is_not_left_out_while_it_is_timed(tmp_path):
