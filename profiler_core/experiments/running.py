@@ -208,17 +208,8 @@ class Runner:
         labels = [variant.label for variant in spec.variants]
         # What nothing leads yet is measured whole: its trace says what is worth trying.
         kept = frozenset(labels if plan.reference is None else labels[:2])
-        left_s = deadline - began
-        compiled_by = {
-            label: deadline - min(self._rest_s(n), _MOST_OF_THE_REST * left_s)
-            for n, label in enumerate(labels, 1)
-        }
-        slow = [parse_variant(variant_of(s)).label for s in settings if is_slow_to_compile(s)]
-        # Where all compile as long, none is ended for what might come after it.
-        bounded = slow[0] if len(slow) == 1 and slow[0] not in kept else None
-        if bounded is not None:
-            by = began + _MOST_FOR_SLOW * left_s
-            compiled_by[bounded] = min(compiled_by[bounded], by)
+        bounded = _bounded(settings, kept)
+        compiled_by = self._compiled_by(labels, bounded, began, deadline)
         finished = self.capture(
             spec,
             self.out,
@@ -251,6 +242,20 @@ class Runner:
             self._see(finished, number - 1, choices)
         self._save(self.experiment)
         return True
+
+    def _compiled_by(
+        self, labels: Sequence[str], bounded: str | None, began: float, deadline: float
+    ) -> dict[str, float]:
+        """Until when each may compile, on the runner's clock, so that the others can be timed."""
+        left_s = deadline - began
+        compiled_by = {
+            label: deadline - min(self._rest_s(n), _MOST_OF_THE_REST * left_s)
+            for n, label in enumerate(labels, 1)
+        }
+        if bounded is not None:
+            by = began + _MOST_FOR_SLOW * left_s
+            compiled_by[bounded] = min(compiled_by[bounded], by)
+        return compiled_by
 
     def _rest_s(self, n_variants: int) -> float:
         """What a capture of so many variants takes once all are compiled, as far as is known."""
@@ -356,6 +361,15 @@ def _compiling_s(run: FinishedRun, phases: Sequence[str] = _BEFORE_TIMING) -> fl
     """What a run took in these phases; until it could be timed, those of a capture follow on."""
     spent = run.record.get("measurement", {}).get("phase_seconds", {})
     return float(sum(spent.get(phase, 0.0) for phase in phases))
+
+
+def _bounded(settings: Sequence[Setting], kept: Collection[str]) -> str | None:
+    """The label of the only setting that compiles for minutes, but for one that is kept.
+
+    Where several of a capture do, none is ended for what might come after it.
+    """
+    slow = [parse_variant(variant_of(s)).label for s in settings if is_slow_to_compile(s)]
+    return slow[0] if len(slow) == 1 and slow[0] not in kept else None
 
 
 def _machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Machine:
