@@ -16,6 +16,14 @@ from tests.store.history.samples import redated_copy
 
 
 @pytest.fixture
+def home(home, columns):
+    """The copies have the samples' content, whose columns are read once for all tests."""
+    home.mkdir()
+    (home / "cache").symlink_to(columns)
+    return home
+
+
+@pytest.fixture
 def run(home):
     """A whole recorded run, kept as the baseline "main"."""
     recorded = history.record(redated_copy(home, "c1", whole=True))
