@@ -112,7 +112,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     warm_first_call_ns: int | None = None  # a new process with the compiler's cache filled
     warmup_step_ns: tuple[int, ...] = ()
     warmup_ended_by: str | None = None  # "steady" or "ceiling"
-    rounds: tuple[Round, ...] = ()
+    # The history keeps them, and each list of runs reads them; a capture times for two minutes.
+    rounds: Annotated[tuple[Round, ...], msgspec.Meta(max_length=10_000)] = ()
     step_event_ns: tuple[int, ...] = ()  # CUDA events (CPU: perf_counter) of single steps
     step_shapes: tuple[str, ...] | None = None
     interleaved: bool | None = None  # False: the variants did not fit on the device together

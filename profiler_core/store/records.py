@@ -11,12 +11,14 @@ from pathlib import Path
 import msgspec
 
 from profiler_core import run_directory as names
+from profiler_core.analysis.noise import per_step, rounds_of
 from profiler_core.errors import NotARun
 from profiler_core.ingest.alive import with_current_status
 from profiler_core.ingest.run_json import read_run_json
-from profiler_core.model.run import RunRecord
+from profiler_core.model.run import Measurement, RunRecord
 
 LONGEST_ERROR = 10_000  # characters, in lists of runs
+_MOST_BYTES_MEASURED = 100_000  # in lists of runs; a capture's are some thousand
 
 
 def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | None]:
@@ -37,23 +39,47 @@ def read_record(path: Path, *, may_be_alive: bool) -> tuple[RunRecord, str | Non
 
 
 def abridged(record: RunRecord) -> RunRecord:
-    """The record without the time of each single step, with the beginning of a long error."""
-    if record.error is not None:
-        record = msgspec.structs.replace(record, error=record.error[:LONGEST_ERROR])
-    if record.measurement is None:
-        return record
-    measurement = msgspec.structs.replace(
-        record.measurement, step_event_ns=(), step_shapes=None, warmup_step_ns=()
+    """The record as lists hold it, some 200 kB at the most.
+
+    Without the time of each single step, and without what no list shows: the compiler's failure and
+    the comparison of numbers. Of long texts the beginning; of a measurement that is long without
+    its steps, the one or two rounds that are the median of all.
+    """
+    return msgspec.structs.replace(
+        record,
+        error=_beginning(record.error),
+        error_kind=_beginning(record.error_kind),
+        compile_failure=None,
+        numerics=None,
+        measurement=None if record.measurement is None else _listed(record.measurement),
     )
-    return msgspec.structs.replace(record, measurement=measurement)
 
 
 def full_record(path: Path, record: RunRecord) -> RunRecord:
     """What `abridged` left out, read again; as it is where that cannot be read any more."""
     full, problem = read_record(path, may_be_alive=False)
-    if problem is not None or record.measurement is None or full.measurement is None:
+    if problem is not None or (record.measurement is not None and full.measurement is None):
         return record
-    return msgspec.structs.replace(record, measurement=full.measurement)
+    return msgspec.structs.replace(
+        record,
+        measurement=full.measurement,
+        numerics=full.numerics,
+        compile_failure=full.compile_failure,
+    )
+
+
+def _listed(measurement: Measurement) -> Measurement:
+    short = msgspec.structs.replace(
+        measurement, step_event_ns=(), step_shapes=None, warmup_step_ns=()
+    )
+    if len(msgspec.json.encode(short)) <= _MOST_BYTES_MEASURED:
+        return short
+    timed = sorted(rounds_of(measurement), key=per_step)
+    return Measurement(rounds=tuple(timed[(len(timed) - 1) // 2 : len(timed) // 2 + 1]))
+
+
+def _beginning(text: str | None) -> str | None:
+    return None if text is None else text[:LONGEST_ERROR]
 
 
 @lru_cache(maxsize=64)

@@ -33,12 +33,12 @@ def index_of_key(key: str) -> Index:
         BadInput: there is none any more.
     """
     root = cache_directory().resolve()
-    folder = (root / key / _NAME).resolve()
     try:
+        folder = (root / key / _NAME).resolve()
         if not folder.is_relative_to(root):
             raise DamagedIndexError("The key leads out of the cache.")
         return open_index(folder)
-    except DamagedIndexError as error:
+    except (DamagedIndexError, ValueError) as error:  # no path holds a NUL
         raise BadInput(
             "The timeline of this trace is not in the cache any more.",
             remedy="Reload the page: it is made anew.",

@@ -215,7 +215,7 @@ def test_a_token_for_uploads_shows_no_trace():
     assert view(WINDOW, sign("upload", trace_key(TRACE))).status == 401
 
 
-@pytest.mark.parametrize("key", ["traces/gone", "../../../../etc", "/etc"])
+@pytest.mark.parametrize("key", ["traces/gone", "../../../../etc", "/etc", "traces/\0", "\0"])
 def test_a_trace_that_is_not_in_the_cache_is_said_so(key):
     answer = view(WINDOW, sign(SCOPE, key))
     assert answer.status == 422

@@ -89,6 +89,14 @@ def test_the_highest_role_that_a_rule_gives(said: dict[str, Any], role: str | No
     assert role_of({"email_verified": True, **said}, "oidc:x#1", TEAM) == role
 
 
+def test_an_address_is_never_made_another_one() -> None:
+    """The sign of kelvin in lower case is a plain k."""
+    rules = Team(viewers=(), runners=(), admins=("kate@example.org",))
+    for letter, role in (("k", "admin"), ("K", "admin"), ("\u212a", None)):
+        claims = {"email": f"{letter}ATE@example.org", "email_verified": True}
+        assert role_of(claims, "oidc:x#1", rules) == role
+
+
 @pytest.mark.parametrize("word", [True, "true", "True"])
 def test_only_a_verified_address_counts(word: object) -> None:
     said = {"email": "ada@example.org"}

@@ -18,14 +18,14 @@ _PRINTED = re.compile(
     r"^#   %(\w+) : .*?= (PlaceHolder|call_function)\[target=([\w.]+)\](.*)$", re.M
 )
 _NAME = re.compile(r"%(\w+)")
-_TRITON = re.compile(r"^def (\w+)\(([^)]*)\)", re.MULTILINE)
-_STORED = re.compile(r"tl\.(store|atomic_\w+)\(\s*\(?\s*(\w+)")
-_LOADED = re.compile(r"tl\.load\(\s*\(?\s*(\w+)")
-_SIGNATURE = re.compile(r"'signature': \{(?P<items>[^}]*)\}")
+_TRITON = re.compile(r"^def (\w+)\(([^()]*)\)", re.MULTILINE)
+_STORED = re.compile(r"tl\.(store|atomic_\w+)\(\s*(?:\(\s*)?(\w+)")
+_LOADED = re.compile(r"tl\.load\(\s*(?:\(\s*)?(\w+)")
+_SIGNATURE = re.compile(r"'signature': \{(?P<items>[^{}]*)\}")
 _SIGNED_POINTER = re.compile(r"'(?P<name>\w+)': '\*")
-_CPP_TYPES = re.compile(r"async_compile\.cpp_pybinding\(\[(.*?)\]")
-_CPP_PARAMETERS = re.compile(r"\bkernel\(([^)]*)\)")
-_CPP_ADDED = re.compile(r"atomic_add\w*\(&?(\w+)")
+_CPP_TYPES = re.compile(r"async_compile\.cpp_pybinding\(\[([^\[\n]*?)\]")
+_CPP_PARAMETERS = re.compile(r"\bkernel\(([^()]*)\)")
+_CPP_ADDED = re.compile(r"\batomic_add\w*\(&?(\w+)")
 # A layer's call may be handed a tensor in the form that the first call's view made.
 _VIEWS = frozenset(
     f"torch.ops.aten.{name}"
@@ -155,7 +155,8 @@ def _pointers(source: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         pointers = types[1].split(",")
         written = tuple(i for i, t in enumerate(pointers) if "*" in t and "const" not in t)
         parameters = _CPP_PARAMETERS.search(source)
-        names = [p.split()[-1].lstrip("*") for p in parameters[1].split(",")] if parameters else []
+        words = [p.split() for p in parameters[1].split(",")] if parameters else []
+        names = [word[-1].lstrip("*") if word else "" for word in words]
         targets = set(_CPP_ADDED.findall(source))
         return written, tuple(i for i in written if i < len(names) and names[i] in targets)
     stores = [(how, name) for how, name in _STORED.findall(source)]

@@ -30,6 +30,7 @@ Path = tuple[str, ...]
 _PARAMETER = re.compile(
     r"^[lLgG]_.*?(?:_modules_(?P<path>.+))?_(?:parameters|buffers)_(?P<leaf>\w+?)_$"
 )
+_LONGEST_PARAMETER = 500  # characters
 _MEMBERS = re.compile(r"\b[A-Za-z_]\w*\.([A-Za-z_][\w.]*)")  # self is not always called so
 _ONE_CALL = re.compile(r"^(?:[\w, ]+ = |return )?self\.([A-Za-z_]\w*)\(([^()]*)\)$")
 _SIGN = re.compile(r"[-+*/@]")
@@ -120,7 +121,9 @@ def backward_modules(graph: CompiledGraph, forward: Mapping[str, str]) -> dict[s
 def _own_module(node: GraphNode, spelled: Mapping[str, str]) -> tuple[Path, str] | None:
     """The module whose parameter the node is handed, and the parameter's name."""
     for argument in node.arguments:
-        parameter = _PARAMETER.match(spelled.get(_key(argument), argument))
+        name = spelled.get(_key(argument), argument)
+        # The pattern takes the cube of the length.
+        parameter = _PARAMETER.match(name) if len(name) <= _LONGEST_PARAMETER else None
         if parameter is not None:
             path = parameter["path"]
             return tuple(path.split("_modules_")) if path else (), parameter["leaf"]

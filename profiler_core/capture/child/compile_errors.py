@@ -17,15 +17,17 @@ _LONGEST = 400
 _MOST_HINTS = 5
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
 _CARETS = re.compile(r"\s*[~^]+[~^ ]*")
-_USER_CODE = re.compile(r"(?m)^\s*(?:from user code:|Found from ?:)\s*$")
-_END = re.compile(r"(?m)^\s*(?:Set TORCH(?:DYNAMO_VERBOSE|_LOGS)=|You can suppress this exception)")
+_USER_CODE = re.compile(r"(?m)^[^\S\n]*(?:from user code:|Found from ?:)[^\S\n]*$")
+_END = re.compile(
+    r"(?m)^[^\S\n]*(?:Set TORCH(?:DYNAMO_VERBOSE|_LOGS)=|You can suppress this exception)"
+)
 _OF_TORCH = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:torch|torch_\w+|functorch)[/\\]")
 # "Dynamo failed to run FX node with fake tensors: call_function …: got RuntimeError('…')", 2.7 on.
-_GOT = re.compile(r"got \w+\((?P<quote>['\"])(?P<text>.*)(?P=quote)\)\s*$", re.MULTILINE)
+_GOT = re.compile(r"got \w+\((?P<quote>['\"])(?P<text>.*)(?P=quote)\)[^\S\n]*$", re.MULTILINE)
 # "Failed running call_function f(*(…), **{}):" and the reason on the line below, up to 2.6.
 _RUNNING = re.compile(r"Failed running \w+ .*:$")
-_EXPLANATION = re.compile(r"(?m)^\s*Explanation: (?P<text>.+)$")
-_HINT = re.compile(r"(?m)^\s*Hint: (?P<text>.+)$")
+_EXPLANATION = re.compile(r"(?m)^[^\S\n]*Explanation: (?P<text>.+)$")
+_HINT = re.compile(r"(?m)^[^\S\n]*Hint: (?P<text>.+)$")
 # Hints that help nobody with this error.
 _OF_NO_HELP = (
     "Your code may result in an error when running in eager",

@@ -27,30 +27,33 @@ _SOURCE = re.compile(
     r"(?:, Original ATen: \[(?P<aten>.*?)\])?"
 )
 _HANDLE = re.compile(r"#\s*\[Provenance debug handles\] (?P<handle>\S+:\d+)")
-_TRITON = re.compile(r"(?<![\w.])(?P<name>\w+)\.run\((?P<arguments>.*)\)")
+_TRITON = re.compile(r"(?<![\w.])(?P<name>\w+)\.run\(")
 _LIBRARY = re.compile(
-    r"(?<![\w.])(?P<name>extern_kernels\.\w+|torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+(?:\.\w+)?)\((?P<arguments>.*)\)"
+    r"(?<![\w.])(?P<name>extern_kernels\.\w+|torch\.ops\.\w+\.\w+(?:\.\w+)?|aten\.\w+(?:\.\w+)?)\("
 )
-_CPP = re.compile(r"^\s*(?P<name>(?:graph_\d+_)?(?:cpp_\w+|kernel_cpp_\w+))\((?P<arguments>.*)\)")
-_COPY = re.compile(r"^\s*(?P<target>\w+)\.copy_\((?P<arguments>.*)\)")
+_CPP = re.compile(r"^\s*(?P<name>(?:graph_\d+_)?(?:cpp_\w+|kernel_cpp_\w+))\(")
+_COPY = re.compile(r"^\s*(?P<target>\w+)\.copy_\(")
 # What ends a kernel that reduces both ways (2.10+): `buf3 = workspace_0[…].view(64, 8).sum(dim=0)`,
 # or into a part of a larger buffer, `buf3.copy_(workspace_0[…].view(64, 8).sum(dim=0))`.
 _ENDING = re.compile(
-    r"^\s*(?P<target>\w+)(?: = |\.copy_\()(?P<arguments>\w+)(?:\[[^\]]*\])?(?:\.view\(.*?\))?"
+    r"^\s*(?P<target>\w+)(?: = |\.copy_\()(?P<source>\w+)(?:\[[^\]]*\])?(?:\.view\(.*?\))?"
     r"\.(?P<operator>sum|prod|amax|amin|max|min|any)\(dim=0\)"
 )
 _EMPTY = re.compile(
-    r"(?P<name>\w+) = empty_strided(?:_cuda|_cpu|_xpu|_mtia)?\(\((?P<shape>[^)]*)\), \([^)]*\),? ?"
+    r"\s*(?P<name>\w+) = empty_strided(?:_cuda|_cpu|_xpu|_mtia)?"
+    r"\(\((?P<shape>[^)]*)\), \([^)]*\),? ?"
     r"(?:device='\w+', dtype=)?(?P<dtype>torch\.\w+)?"
 )
 _RANDOM = re.compile(
-    r"(?P<name>\w+) = rand_strided\(\((?P<shape>[^)]*)\), \([^)]*\), .*dtype=(?P<dtype>torch\.\w+)"
+    r"\s*(?P<name>\w+) = rand_strided\(\((?P<shape>[^)]*)\), \([^)]*\), "
+    r".*dtype=(?P<dtype>torch\.\w+)"
 )
 _REUSE = re.compile(r"^\s*(?P<name>\w+) = (?P<old>\w+); del \w+")
 _DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.(?P<language>\w+)\(", re.MULTILINE)
 _CLOSING = re.compile(r"\n'''[,)]")  # of a Triton kernel's text, of a C++ kernel's
 _FRAGMENT = re.compile(
-    r'^#\s+%(?P<name>\w+) : (?:Tensor|\[num_users).*?"(?P<type>[^"]*)".*PlaceHolder', re.MULTILINE
+    r'^#\s+%(?P<name>\w+) : (?:Tensor|\[num_users)(?>[^"\n]*"(?P<type>[^"\n]*)").*PlaceHolder',
+    re.MULTILINE,
 )
 _MAPPING = re.compile(r"^#   (?P<source>\S*) => (?P<nodes>.*)$", re.MULTILINE)
 # Functions of extern_kernels and torch.ops that only prepare memory.
@@ -90,10 +93,11 @@ def read_calls(code: str) -> tuple[GeneratedCall, ...]:
             body = None
             continue
         if row.lstrip().startswith("#"):
-            if source := _SOURCE.search(row):
+            text = row.lstrip()
+            if source := _SOURCE.match(text):
                 nodes = tuple(name.strip() for name in source["nodes"].split(","))
                 comment = (nodes if any(nodes) else (), _names(source["aten"] or ""))
-            elif match := _HANDLE.search(row):
+            elif match := _HANDLE.match(text):
                 handle = match["handle"]
             continue
         if partition := _RUN_PARTITION.search(row):
@@ -109,15 +113,18 @@ def read_calls(code: str) -> tuple[GeneratedCall, ...]:
 def read_kernels(code: str) -> dict[str, KernelDefinition]:
     """Generated kernels by name, each with the node mapping of the comment above it."""
     kernels: dict[str, KernelDefinition] = {}
-    end = 0
+    end, closing = 0, _CLOSING.search(code)
     for definition in _DEFINITION.finditer(code):
+        if definition.start() < end:
+            continue  # within the text of another one
         head = code[end : definition.start()]
         head = (
             head[head.rfind("\n\n") + 1 :]
             if "# kernel path" not in head
             else head[head.rfind("# kernel path") :]
         )
-        closing = _CLOSING.search(code, definition.end())
+        if closing is not None and closing.start() < definition.end():
+            closing = _CLOSING.search(code, definition.end())
         end = code.find("\n", closing.end()) if closing else definition.end()
         end = len(code) if end < 0 else end
         kernels[definition["name"]] = KernelDefinition(
@@ -140,9 +147,8 @@ def read_buffers(
     """
     buffers: dict[str, tuple[tuple[int, ...], str]] = dict(results or {})
     for row in code.splitlines():
-        # The patterns begin at any name: on rows without the word they would try each letter.
         is_made = "_strided" in row
-        if is_made and (match := _EMPTY.search(row) or _RANDOM.search(row)):
+        if is_made and (match := _EMPTY.match(row) or _RANDOM.match(row)):
             shape = _sizes(match["shape"])
             dtype = _DTYPES.get((match["dtype"] or "").removeprefix("torch."))
             if shape is not None and dtype:
@@ -156,30 +162,38 @@ def _call(
     row: str, number: int, comment: tuple[tuple[str, ...], tuple[str, ...]], handle: str | None
 ) -> GeneratedCall | None:
     kind: CallKind
-    if (match := _TRITON.search(row)) and not match["name"].startswith("runner"):
+    if (match := _closed(_TRITON.search(row))) and not match["name"].startswith("runner"):
         kind = "template" if match["name"].startswith("triton_tem") else "triton"
         name = match["name"]
-    elif match := _CPP.match(row):
+    elif match := _closed(_CPP.match(row)):
         kind, name = "cpp", match["name"]
-    elif match := _LIBRARY.search(row):
+    elif match := _closed(_LIBRARY.search(row)):
         kind, name = "library", match["name"]
         if _NO_KERNEL.search(name.rsplit(".", 1)[-1]) or _NO_KERNEL.search(name.split(".")[-2]):
             return None
     elif match := _ENDING.match(row):
         kind, name = "library", f"aten.{match['operator']}"
-    elif match := _COPY.match(row):
+    elif match := _closed(_COPY.match(row)):
         kind, name = "library", "aten.copy_"
     elif handle is not None and "(" in row and not _PREPARES.match(row):
         match, kind, name = None, "library", handle.rsplit(":", 1)[0]
     else:
         return None
-    arguments = tuple(re.findall(r"\b[A-Za-z_]\w*\b", match["arguments"])) if match else ()
+    within = row[match.end() : row.rfind(")")] if match else ""
+    if match and match.re is _ENDING:
+        within = match["source"]
+    arguments = tuple(re.findall(r"\b[A-Za-z_]\w*\b", within))
     result = re.match(r"\s*(\w+)(?: = |\.copy_\()", row)
     return GeneratedCall(
         index=0, name=name, kind=kind, line=number, handle=handle,
         source_nodes=comment[0], original_aten=comment[1],
         arguments=arguments, result=result[1] if result else "",
     )  # fmt: skip
+
+
+def _closed(call: re.Match[str] | None) -> re.Match[str] | None:
+    """The match of a call's name and bracket, where a bracket closes behind it."""
+    return call if call and call.string.find(")", call.end()) >= 0 else None
 
 
 def _in_order(bodies: dict[str, _Body]) -> tuple[GeneratedCall, ...]:

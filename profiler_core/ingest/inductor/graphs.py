@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from profiler_core.model.inductor import GraphNode
 
 _FILE = re.compile(
-    r"\s*# (?:Backward of forward node: )?File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)"
-    r"(?:, code: (?P<code>.*))?$"
+    r"\s*# (?:Backward of forward node: )?File: (?>(?P<file>.+?):(?P<line>\d+) in )"
+    r"(?P<function>[^,]+)(?:, code: (?P<code>.*))?$"
 )
 _NO_FILE = re.compile(r"\s*# No stacktrace found")
 _ASSIGNED = re.compile(
@@ -31,10 +31,10 @@ _INFIX = re.compile(r"[\w.\[\]]+ (\*\*|//|>=|<=|==|!=|<<|>>|[-+*/@><&|^%]) ")
 _PREFIX = re.compile(r"([-~])\w+")
 _OF_PLACEHOLDER = re.compile(r"[lLgG]_\w+(?=[.\[])")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_TYPE = re.compile(r"(?P<dtype>[a-z]+\d*\w*)\[(?P<shape>[^\]]*)\]")
-_SIGNATURE = re.compile(r"\bdef forward\((?P<arguments>[^\n]*)\):")
+_TYPE = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<shape>[^\]]*)\]")
+_SIGNATURE = re.compile(r"^[^\S\n]*def forward\((?P<arguments>[^\n]*)\):", re.MULTILINE)
 _ARGUMENT = re.compile(r"\b([LG]_\w+)(?=\s*[:,)=]|$)")
-_PLACEHOLDER = re.compile(r'\b(\w+)\s*: "([a-z]+\d*\w*\[[^"]*)"')
+_PLACEHOLDER = re.compile(r'\b(\w+)\s*: "([a-z]\w*\[[^"]*)"')
 
 
 def read_graph(text: str) -> tuple[GraphNode, ...]:
@@ -118,4 +118,4 @@ def _arguments(value: str) -> tuple[str, ...]:
     inner = value.partition("(")[2] or value
     if owner := _OF_PLACEHOLDER.match(value):  # `l_self_parameters_weight_[…]`: a use of it as well
         inner = f"{owner[0]} {inner}"
-    return tuple(_NAME.findall(re.sub(r"torch\.[\w.]+|\w+ = ", " ", inner)))
+    return tuple(_NAME.findall(re.sub(r"torch\.[\w.]+|\b\w+ = ", " ", inner)))

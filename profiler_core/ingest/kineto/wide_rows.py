@@ -13,7 +13,7 @@ from profiler_core.ingest.kineto.wide import ARGUMENTS, WIDE_SCHEMA, Argument
 
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
-_TRAILING_DIGITS = re.compile(r"(\d+) *$", re.ASCII)
+_TRAILING_DIGITS = re.compile(r"(?<!\d)(\d+) *$", re.ASCII)
 
 Event = dict[str, Any]
 

@@ -24,9 +24,12 @@ PLACE = re.compile(
 SUPPRESSED = re.compile(
     r"Unsupported break in user code at (?P<file>.*):(?P<line>\d+) \(details suppressed\)"
 )
-FRAME = re.compile(r'\s*File "(?P<file>[^"\n]*)", line (?P<line>\d+), in (?P<function>.+?)\s*$')
+FRAME = re.compile(
+    r'\s*File "(?P<file>[^"\n]*)", line (?P<line>\d+), in (?P<function>\S(?:.*\S)?)\s*$'
+)
 SKIPPED_FRAME = re.compile(
-    r"(?:frame skipped: |skip tracing the frame )(?P<name>\S+) \((?:.*?) line (?P<line>\d+)\)"
+    r"(?:frame skipped: |skip tracing the frame )(?P<name>\S{1,400}) "
+    r"\((?:.{0,400}?) line (?P<line>\d+)\)"
 )
 GB_LINK = re.compile(r"/gb/gb(\d{4,5})")
 ERROR = re.compile(r"(?:torch\._dynamo\.exc\.)(?P<error>\w+): (?P<reason>.*)")

@@ -15,13 +15,17 @@ LIMIT_WORDS = ("re-recording limit", "reaching ")
 PARTITION = re.compile(r"cudagraph partition due to (?P<reason>.*)", re.DOTALL)
 PARTITION_NODE = re.compile(r"\s*\S+: reason=(?P<reason>.*?)(?:, ir=.*)?$", re.DOTALL)
 RECORDING = re.compile(r"(?:\[[^\]]+\] )?[Rr]ecording (?P<what>cudagraph tree[^\n]*|function=\S+)")
-SIZES = re.compile(r"CUDAGraph supports dynamic shapes.*?(?P<n>\d+) distinct sizes", re.DOTALL)
+SIZES = re.compile(
+    r"CUDAGraph supports dynamic shapes.*?(?<!\d)(?P<n>\d+) distinct sizes", re.DOTALL
+)
 # What every node says when nobody asked for CUDA graphs.
 NOT_ASKED = "partition includes all ops when cudagraphs is disabled"
 
 CANNOT_FUSE = re.compile(r"cannot fuse (?P<first>\S+) with (?P<second>\S+?): (?P<reason>.*)")
 
-WONT_CONVERT = re.compile(r"WON'T CONVERT (?P<function>.+?) (?P<file>\S.*?) line (?P<line>\d+)")
+WONT_CONVERT = re.compile(
+    r"WON'T CONVERT (?>(?P<function>.+?) (?=\S))(?P<file>.+?) line (?P<line>\d+)"
+)
 EXCEPTION = re.compile(r"torch\._(?:dynamo|inductor)\.exc\.(?P<error>\w+): ?(?P<reason>.*)")
 
 

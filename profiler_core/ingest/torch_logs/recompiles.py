@@ -11,25 +11,29 @@ from dataclasses import dataclass
 
 from profiler_core.model.compilation import GuardFailure
 
-HEADER = re.compile(r"Recompiling function (?P<function>.+?) in (?P<file>.*):(?P<line>\d+)\s*$")
+_FUNCTION = r"Recompiling function (?P<function>(?:(?! in ).)+) in "
+HEADER = re.compile(_FUNCTION + r"(?P<file>.*):(?P<line>\d+)\s*$")
 # 2.1 logs a tuple: ('Recompiling function f in /x/demo.py:4', "triggered by …: REASON")
 TUPLE = re.compile(
-    r"\(['\"]Recompiling function (?P<function>.+?) in (?P<file>.*?):(?P<line>\d+)['\"]"
-    r"(?:, ['\"](?:triggered by the following guard failure: )?(?P<reason>.*?)['\"])?\)\s*$",
+    r"\(['\"]" + _FUNCTION + r"(?>(?P<file>.*?):(?P<line>\d+)['\"])"
+    r"(?:, ['\"](?:triggered by the following guard failure: )?(?P<reason>.*)['\"])?\)\s*$",
     re.DOTALL,
 )
 ENTRY = re.compile(r"(?P<entry>!?\d+/\d+(?:/\d+)?): ?")
 # `# code  # path/to/script.py:40 in by_list`; the path has lost its front.
 COMMENT = re.compile(
-    r"\s*# (?:(?P<code>.*?)\s*# )?(?P<file>[^#\n]*?):(?P<line>\d+) in (?P<function>[^\n(]+)"
+    r"\s{0,20}# (?:(?P<code>.{0,400}?)\s{0,20}# )?"
+    r"(?P<file>[^#\n]{0,400}?):(?P<line>\d{1,9}) in (?P<function>[^\n(]{1,400})"
 )
-HINT = re.compile(r"\s*\(HINT: (?P<hint>.*)\)\s*$", re.DOTALL)
+HINT = "(HINT: "
 STACK_LINE = re.compile(r"User stack trace:|  File \"|    \S|\s*[~^]+\s*$")
 LOCAL = re.compile(r"L\['(\w+)'\]")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{10,}(?:\.\d+)?\b")
 
 LIMIT = re.compile(r"torch\._dynamo hit config\.(?P<limit>\w+) \((?P<value>\d+)\)")
-LIMIT_FUNCTION = re.compile(r"\s*function: '(?P<function>.*)' \((?P<file>.*):(?P<line>\d+)\)\s*$")
+LIMIT_FUNCTION = re.compile(
+    r"\s*function: '(?P<function>.*)' \((?P<file>(?:(?!' \().)*):(?P<line>\d+)\)\s*$"
+)
 
 
 @dataclass(frozen=True)
@@ -94,9 +98,11 @@ def parse_guard(text: str) -> GuardFailure:
     first, _, _ = text.partition("\nUser stack trace:")
     entry = ENTRY.match(first)
     body = first[entry.end() :] if entry else first
-    hint = HINT.search(body)
-    if hint:
-        body = body[: hint.start()]
+    before, begin, hint = body.rstrip().partition(HINT)
+    if begin and hint.endswith(")"):
+        body, hint = before.rstrip(), hint[:-1]
+    else:
+        hint = ""
     comment = COMMENT.search(body)
     guard = body[: comment.start()] if comment else body
     return GuardFailure(
@@ -105,7 +111,7 @@ def parse_guard(text: str) -> GuardFailure:
         code=(comment["code"] or "").strip() if comment else "",
         file=comment["file"].strip() if comment else "",
         line=int(comment["line"]) if comment else None,
-        hint=hint["hint"] if hint else "",
+        hint=hint,
     )
 
 

@@ -29,6 +29,7 @@ Kind = Literal[
 # what a hostile log can make the reader hold.
 MAX_RECORD_LINES = 400
 MAX_BODY_CHARS = 8000
+MAX_RECORD_CHARS = 1 << 17
 
 GRAPH_BREAK = re.compile(
     r"Graph break(?:: | in user code at | \((?:details|user stack) suppressed)"
@@ -37,7 +38,7 @@ RECOMPILE = re.compile(r"\(?['\"]?Recompiling function ")
 CUDAGRAPH = re.compile(
     r"skipping cudagraphs? |Skipping cudagraphs? |cudagraph partition|Created \d+ graph partitions"
     r"|CUDAGraph supports dynamic shapes|(?:\[[^\]]+\] )?(?:[Rr]ecording |Running warmup)"
-    r"|Checkpointing cuda|  Partition \d|\S* *(?:op|buf)\S*: reason="
+    r"|Checkpointing cuda|  Partition \d|\S{0,100} {0,20}(?:op|buf)\S{0,100}: reason="
 )
 CONFIG_LINES = ("Current config does not match", "Saved hash", "Restoring saved config", "* ")
 # torch 2.11 on CPython 3.13.0: guards on module attributes never fail (see the note in issues).
@@ -53,6 +54,13 @@ class Record:
     prefix: Prefix | None
     lines: list[str] = field(default_factory=list)
     rank: int | None = None
+    n_chars: int = 0
+
+    def add(self, body: str) -> None:
+        """One more line, unless the record is longer than any that is legal."""
+        if len(self.lines) < MAX_RECORD_LINES and self.n_chars < MAX_RECORD_CHARS:
+            self.lines.append(body[:MAX_BODY_CHARS])
+            self.n_chars += len(body)
 
 
 class Assembler:
@@ -80,8 +88,7 @@ class Assembler:
                     if body[:1] != "[":  # else a longer prefix: `[0/8] …`
                         continue
                 elif not _is_first_line(record.kind, body):
-                    if len(record.lines) < MAX_RECORD_LINES:
-                        record.lines.append(body[:MAX_BODY_CHARS])
+                    record.add(body)
                     continue
             prefix = parse_prefix(line)
             if prefix is None:
@@ -103,15 +110,14 @@ class Assembler:
         current = self._open.get(stream)
         if current is not None:
             if _same_record(current, prefix) and not _is_first_line(current.kind, body):
-                if len(current.lines) < MAX_RECORD_LINES:
-                    current.lines.append(body[:MAX_BODY_CHARS])
+                current.add(body)
                 return current
             if (
                 current.kind == "cudagraph"
                 and prefix.artifact == "cudagraphs"
                 and body[:9].isspace()
             ):
-                current.lines.append(body[:MAX_BODY_CHARS])  # its stack, from another source line
+                current.add(body)  # its stack, from another source line
                 return current
             self._on_record(self._open.pop(stream))
         self.styles[prefix.style] += 1
@@ -132,8 +138,7 @@ class Assembler:
         """Output of the program, or the following lines of a record in the short format."""
         short = self._open.get(("short", None))
         if short is not None:
-            if len(short.lines) < MAX_RECORD_LINES:
-                short.lines.append(line[:MAX_BODY_CHARS])
+            short.add(line)
             return
         label = _RANK_LABEL.match(line)
         rank = int(label[1]) if label else None
@@ -147,7 +152,7 @@ class Assembler:
             self._open[key] = Record(kind, None, [body[:MAX_BODY_CHARS]], rank)
         elif current is not None:
             if current.kind == "exception" and len(current.lines) < MAX_RECORD_LINES:
-                current.lines.append(body[:MAX_BODY_CHARS])
+                current.add(body)
             else:
                 self._on_record(self._open.pop(key))
 

@@ -16,7 +16,8 @@ from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
 
 _FILE = "library.sqlite3"
-_SCHEMA = 1  # counted up with every change below: a list of another schema is made again
+# Counted up with every change below, and of what `abridged` keeps: the list is made again then.
+_SCHEMA = 2
 _WAIT_S = 20.0
 _ASIDE: dict[Path, Path] = {}  # home -> the file that stands in for its list
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

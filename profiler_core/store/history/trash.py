@@ -36,9 +36,16 @@ from profiler_core.store.history.trash_list import (
     in_trash,
 )
 
+# Deletions that the files have not followed yet.
+_MOVING = select(deletions.c["keys"]).where(deletions.c.state == DELETING)
+
 
 class _MarkedError(BadInput):
     """A run of the capture is one that retention leaves alone."""
+
+
+class _GoneError(BadInput):
+    """Somebody else deletes it, or has."""
 
 
 def delete_run(run_id: str, *, person: str | None = None) -> str:
@@ -64,8 +71,8 @@ def delete_at(
         reason: the rule of retention that does it; empty: a person.
 
     Raises:
-        BadInput: one of the runs is a baseline or part of a review, or the disk refuses; nothing
-            is deleted then.
+        BadInput: one of the runs is a baseline or part of a review, somebody else just deletes
+            it, or the disk refuses; nothing is deleted then.
     """
     query = select(table.c.run_id).where(table.c.key.in_(keys), NOT_DELETED)
     with reading() as connection:
@@ -79,14 +86,14 @@ def delete_files_of(
     """Delete the files of a capture's runs by a rule; their numbers stay.
 
     Returns:
-        False: a run of the capture is tagged, a baseline or reviewed by now, and nothing is
-        deleted.
+        False: a run of the capture is tagged, a baseline, reviewed or deleted by now, and nothing
+        is deleted.
     """
     keys, run_ids = [member.key for member in members], [member.run_id for member in members]
     title = members[0].workload or members[0].capture_id
     try:
         _delete(FILES, keys, run_ids, title=title, reason=reason, person=person)
-    except _MarkedError:
+    except (_MarkedError, _GoneError):
         return False
     return True
 
@@ -172,9 +179,15 @@ def _delete(
         "deleted_at": moment, "person": actor,
     })  # fmt: skip
     with writing() as connection:
-        # Locked, so that none of them is made a baseline meanwhile.
-        ids = select(table.c.run_id).where(table.c.run_id.in_(run_ids)).with_for_update()
+        # In this order, as `_follow` locks them: what is just being moved is waited for.
+        connection.execute(_MOVING.with_for_update()).all()
+        # Locked, so that none of them is made a baseline, or deleted by another, meanwhile.
+        still = NOT_DELETED if kind == RUNS else table.c.files_deleted_at.is_(None)
+        ids = select(table.c.run_id).where(table.c.run_id.in_(run_ids), still).with_for_update()
         recorded_ids = list(connection.scalars(ids))
+        is_there = recorded_ids or (not run_ids and trash_files.is_any_at(keys))
+        if not is_there or _are_just_deleted(connection, keys):
+            raise _GoneError(f"“{title}” is deleted already.", remedy="Reload the page.")
         if kind == FILES and marked_captures(connection) & _captures(connection, recorded_ids):
             raise _MarkedError("It is marked.", remedy="Take the mark off first.")
         for run_id in recorded_ids:
@@ -195,6 +208,19 @@ def _delete(
         _follow(deletion_id)
         raise
     return deletion_id
+
+
+def _are_just_deleted(connection: Connection, keys: Sequence[str]) -> bool:
+    """Is a deletion decided, of them or of what they lie in or hold, that no file followed yet?
+
+    The files would go with one of both, and the runs with the other.
+    """
+    return any(
+        f"{key}/".startswith(f"{other}/") or f"{other}/".startswith(f"{key}/")
+        for others in connection.scalars(_MOVING)
+        for other in others
+        for key in keys
+    )
 
 
 def _decide(deletion: Deletion, state: str, action: str, person: str | None) -> None:
@@ -235,8 +261,7 @@ def go_along(run_id: str, key: str) -> None:
     """
     with writing() as connection:
         # What is being moved is waited for; until then the files seem to stay.
-        moved = select(deletions.c.deletion_id).where(deletions.c.state == DELETING)
-        connection.execute(moved.with_for_update()).all()
+        connection.execute(_MOVING.with_for_update()).all()
         if places.has_run(places.directory_of_key(key)):
             return
         lying = select(deletions).where(LYING, deletions.c.kind == RUNS)
@@ -313,6 +338,9 @@ def _own_artifacts(connection: Connection, deletion_id: str, *, for_good: bool) 
     """
     ids = select(deleted_runs.c.run_id).where(deleted_runs.c.deletion_id == deletion_id)
     own = select(table.c.artifact).where(table.c.run_id.in_(ids), table.c.artifact.is_not(None))
+    if for_good:  # a run that two had deleted at once, and that one of them put back, keeps its own
+        is_gone = or_(table.c.deleted_at.is_not(None), table.c.files_deleted_at.is_not(None))
+        own = own.where(is_gone)
     artifact_names = set(connection.scalars(own))
     if not artifact_names:
         return ()

@@ -68,7 +68,15 @@ def verified_address(claims: Mapping[str, Any], team: Team | None) -> str:
     missing = "true" if team is not None and team.trust_addresses else "false"
     if str(claims.get("email_verified", missing)).lower() != "true":
         return ""
-    return str(claims.get("email") or "").lower()
+    return _lower(str(claims.get("email") or ""))
+
+
+def _lower(address: str) -> str:
+    """In lower case, but never another address: the sign of kelvin would become a plain k."""
+    letters = ((letter, letter.lower()) for letter in address)
+    return "".join(
+        small if letter.isascii() or not small.isascii() else letter for letter, small in letters
+    )
 
 
 def groups_of(claims: Mapping[str, Any], team: Team | None) -> tuple[str, ...]:
