@@ -24,7 +24,7 @@ _CODE = re.compile(r"`([^`]+)`")
 _BEFORE_UNIT = re.compile(
     r"(?<=\d) (?=(?:[nµm]?s|[kMGT]?B(?:/s)?|%|pts|[mk]?J|[MGTP]?FLOPS?)(?![\w/]))"
 )
-_SEPARATOR = re.compile(r"(?<=[\w.])([_./]{1,20})(?=\w)")
+_SEPARATOR = re.compile(r"(?<=[\w.])([_./]+)(?=\w)")
 
 
 def render(template: str, **values: Any) -> Markup:

@@ -27,7 +27,11 @@ _FORMS = (
     # ?token=…&X-Amz-Signature=…, of an address or alone
     (re.compile(r"([?&][\w.%\[\]-]+=)[^&\s\"'<>]+"), rf"\1{HIDDEN}"),
     (re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
-    (re.compile(r"\beyJ[\w-]+\.[\w-]+(\.[\w-]*)?"), HIDDEN),  # JSON Web Tokens
+    # JSON Web Tokens; looked for once in each word, which anybody can make as long as a message
+    (
+        re.compile(r"(?<![\w-])((?=[\w-]+\.[\w-])[\w-]*?)\beyJ[\w-]+\.[\w-]+(\.[\w-]*)?"),
+        rf"\1{HIDDEN}",
+    ),
     (
         re.compile(r"\b(fsc_[0-9a-f]{12})_[0-9a-f]+"),
         rf"\1_{HIDDEN}",

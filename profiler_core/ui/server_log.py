@@ -24,7 +24,7 @@ from profiler_core.settings import settings
 
 _HEADER = "X-Request-ID"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9-]{8,64}")  # of a proxy; anything else could forge a line
-_MOST_RUNS = 10
+_MOST_RUNS, _LONGEST_RUN = 10, 300  # the address may hold anything
 
 _log = logging.getLogger(__name__)
 
@@ -54,12 +54,12 @@ def _of_script_run() -> Mapping[str, str]:
     if context is None:
         return {}
     query = parse_qs(context.query_string)
-    runs = [run for name in RUN_PARAMETERS for run in query.get(name, ())][:_MOST_RUNS]
+    runs = [run[:_LONGEST_RUN] for name in RUN_PARAMETERS for run in query.get(name, ())]
     issuer, subject = (str(context.user_info.get(key) or "") for key in ("iss", "sub"))
     return {
         # Whoever knows the id itself could go on with the session.
         "session": hashlib.sha256(context.session_id.encode()).hexdigest()[:12],
-        "run": ", ".join(runs),
+        "run": ", ".join(runs[:_MOST_RUNS]),
         "person": account(issuer, subject) if issuer and subject else "",
     }
 

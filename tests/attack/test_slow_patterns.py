@@ -20,6 +20,7 @@ from profiler_core.ingest.kineto.wide_rows import _identifier
 from profiler_core.ingest.torch_logs.reader import read_torch_logs
 from profiler_core.markup import breakable
 from profiler_core.model.inductor import GraphNode
+from profiler_core.operate.secret_words import without_secrets
 
 HEAD = "V1121 08:26:53.{:06} 6217 torch/_dynamo/guards.py:1] [0/1] "
 N, BODY = 60_000, 8000
@@ -149,3 +150,16 @@ def test_a_parameter_an_identifier_a_name_and_an_error() -> None:
         _identifier("1" * N + "x")
         breakable("a" + "." * 10_000 + " ")
         diagnose("E", "\n" * 100_000)
+
+
+@pytest.mark.parametrize("text", ["-eyJ" * N, "-eyJ" * N + ".", "eyJ-" * N + "x.y", "&a[" * N])
+def test_a_line_of_the_servers_own_log(text: str) -> None:
+    """The runs in the address of a page stand in each line that it logs as JSON."""
+    with within_cpu_time():
+        without_secrets(text)
+
+
+@pytest.mark.parametrize("before", ["", "token-", "a.", '"', "=", "-"])
+def test_a_token_is_hidden_wherever_it_stands(before: str) -> None:
+    assert without_secrets(f"{before}eyJhbGc.eyJzdWI.sig") == f"{before}***"
+    assert without_secrets("honeyJar.py eyJhbGc.") == "honeyJar.py eyJhbGc."
