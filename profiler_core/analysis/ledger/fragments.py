@@ -149,14 +149,18 @@ def pointer_roles(source: str) -> tuple[PointerRole, ...]:
     return tuple(map(role, names))
 
 
+def _parameter_names(parameters: str) -> list[str]:
+    """Of C++, in order; empty where one has none."""
+    return [["", *words.split()][-1].lstrip("*") for words in parameters.split(",")]
+
+
 def _pointers(source: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Places of the pointers that a kernel stores to, and of those that it adds to."""
     if types := _CPP_TYPES.search(source):
         pointers = types[1].split(",")
         written = tuple(i for i, t in enumerate(pointers) if "*" in t and "const" not in t)
         parameters = _CPP_PARAMETERS.search(source)
-        words = [p.split() for p in parameters[1].split(",")] if parameters else []
-        names = [word[-1].lstrip("*") if word else "" for word in words]
+        names = _parameter_names(parameters[1]) if parameters else []
         targets = set(_CPP_ADDED.findall(source))
         return written, tuple(i for i in written if i < len(names) and names[i] in targets)
     stores = [(how, name) for how, name in _STORED.findall(source)]
