@@ -1,6 +1,7 @@
 """Real captures against an independent computation (tests/reference.py), to the nanosecond."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import compare, make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.work import is_wrapper
-from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
+from tests.analysis.traces import trace_of
 from tests.larger import LARGER
 from tests.reference import ns, read_events, totals, union
 
@@ -39,16 +40,17 @@ def _captures():
     return SMALL + [pytest.param(path, id=f"larger-{path.name}") for path in larger]
 
 
+@cache  # four tests ask each capture
 def summary_of(folder):
     run = open_run(folder)
-    return summarise(open_trace(run.trace), run.record.measurement)
+    return summarise(trace_of(run.trace), run.record.measurement)
 
 
 @pytest.mark.parametrize("folder", _captures())
 def test_every_total_equals_the_independent_one(folder):
     run = open_run(folder)
     events = read_events(run.trace)
-    summary = summarise(open_trace(run.trace))
+    summary = summarise(trace_of(run.trace))
     if summary.device_kind == "cpu":
         expected = _cpu_totals(events)
     else:

@@ -35,12 +35,12 @@ from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.tried import Tried
 from profiler_core.analysis.wording.findings import advice_text, evidence_text
 from profiler_core.ingest.compile_log.reader import read_compile_log
-from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.torch_logs.other import parse_cudagraph
 from profiler_core.model.run import Numerics
 from profiler_core.session.comparison import Comparison
 from tests.analysis.ledger.judge.pairs import inductor_log
+from tests.analysis.traces import trace_of
 from tests.larger import JUDGE_PAIRS, LARGER, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +55,7 @@ def folder(name: str) -> Path:
 @cache
 def read(name: str):
     run = open_run(folder(name))
-    trace = open_trace(run.trace)
+    trace = trace_of(run.trace)
     return run, trace, summarise(trace, run.record.measurement)
 
 

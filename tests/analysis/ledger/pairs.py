@@ -4,8 +4,8 @@ from functools import cache
 from pathlib import Path
 
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
-from profiler_core.ingest.open import open_trace
 from tests.analysis.ledger.judge.pairs import inductor_log
+from tests.analysis.traces import trace_of
 from tests.larger import LARGER
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "ledger"
@@ -44,7 +44,7 @@ def side(folder: Path, logs: bool = True) -> LedgerSide:
     log = folder / "torch_trace.log.gz"
     with_log = logs and log.exists() and ".eager" not in folder.name
     return LedgerSide(
-        open_trace(folder / "trace.json.gz"), inductor_log((log,)) if with_log else None
+        trace_of(folder / "trace.json.gz"), inductor_log((log,)) if with_log else None
     )
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
-from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from tests.analysis.ledger.judge.pairs import inductor_log
 from tests.analysis.ledger.test_ledger import assert_adds_up
+from tests.analysis.traces import trace_of
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
 PAIRS = sorted(
@@ -24,7 +24,7 @@ PAIRS = sorted(
 def side(name: str, logs: bool) -> LedgerSide:
     run = open_run(SAMPLES / name)
     log = inductor_log(tuple(run.torch_trace)) if logs and run.torch_trace else None
-    return LedgerSide(open_trace(run.trace), log)
+    return LedgerSide(trace_of(run.trace), log)
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), PAIRS)

@@ -11,14 +11,13 @@ import polars as pl
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
 from profiler_core.analysis.work import device_work
 from profiler_core.ingest.inductor.reader import read_inductor
-from profiler_core.ingest.open import open_trace
 from profiler_core.model.inductor import InductorLog
-from profiler_core.model.trace import Trace
 from tests.analysis.ledger.judge.code import Module
 from tests.analysis.ledger.judge.log import read_log
 from tests.analysis.ledger.judge.programs import read_program
 from tests.analysis.ledger.judge.trace import DeviceEvent, Step, read_steps
 from tests.analysis.ledger.judge.verdict import Verdict, judge
+from tests.analysis.traces import trace_of
 from tests.larger import JUDGE_PAIRS, LARGER, unpacked
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -105,13 +104,7 @@ def judged(
 def ledger_side(run: Path, logs: bool) -> LedgerSide:
     paths = _logs(run) if logs else []
     log = inductor_log(tuple(paths)) if paths else None
-    return LedgerSide(_trace_of(run), log if log and log.graphs else None)
-
-
-@cache  # its derived tables are the larger part of a ledger, and the same with logs and without
-def _trace_of(run: Path) -> Trace:
-    """The product's reading of a run's trace: frozen, and asked for by many tests."""
-    return open_trace(run / "trace.json.gz")
+    return LedgerSide(trace_of(run / "trace.json.gz"), log if log and log.graphs else None)
 
 
 @cache
