@@ -1,6 +1,6 @@
 """A table of analysis on a page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -8,11 +8,17 @@ import streamlit as st
 from profiler_core.analysis.rows.table import Table
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.markup import Markup, render
+from profiler_core.spreadsheet import harmless_cells
 from profiler_core.ui.dossier.address import item_link
 
 _FRAME_ROW_PX = 31  # of st.dataframe, at the theme's size of type
 _FRAME_BORDERS_PX = 3
 _LEAST_CHANGE_NS = 50  # 0.05 µs
+
+
+def foreign_text(columns: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
+    """Columns for st.dataframe, whose own menu writes them as CSV: no text is a formula there."""
+    return {name: harmless_cells(cells) for name, cells in columns.items()}
 
 
 def frame_height(n_rows: int, *, most_px: int) -> int:

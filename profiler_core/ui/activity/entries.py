@@ -6,6 +6,7 @@ from profiler_core.store import history
 from profiler_core.store.history.audit import n_entries, words_of
 from profiler_core.ui.address import in_address
 from profiler_core.ui.paging import choose_page
+from profiler_core.ui.table import foreign_text
 
 _PAGE = 50
 
@@ -16,13 +17,22 @@ def show_entries() -> None:
     names = history.names_of(people)
     with st.container(horizontal=True, gap="medium"):
         person = st.selectbox(
-            "Person", people, index=None, placeholder="Anybody", width=260,
+            "Person",
+            people,
+            index=None,
+            placeholder="Anybody",
+            width=260,
             format_func=names.__getitem__,
             **in_address("person"),
-        )  # fmt: skip
+        )
         action = st.selectbox(
-            "Deed", actions, index=None, placeholder="Any", width=220, **in_address("deed"),
-        )  # fmt: skip
+            "Deed",
+            actions,
+            index=None,
+            placeholder="Any",
+            width=220,
+            **in_address("deed"),
+        )
     n_all = n_entries(person=person, action=action)
     if not n_all:
         st.html("<p class=fs-note>Nothing yet.</p>")
@@ -36,13 +46,17 @@ def show_entries() -> None:
             last = offset + len(entries)
             st.html(f"<p class=fs-note>{offset + 1:,} to {last:,} of {n_all:,}.</p>")
         st.dataframe(
-            {
-                "When (UTC)": [entry.at.replace("T", " ").removesuffix("Z") for entry in entries],
-                "Who": [entry.name for entry in entries],
-                "Did": [entry.action for entry in entries],
-                "What": [entry.subject for entry in entries],
-                "More": [entry.detail_text for entry in entries],
-            },
+            foreign_text(
+                {
+                    "When (UTC)": [
+                        entry.at.replace("T", " ").removesuffix("Z") for entry in entries
+                    ],
+                    "Who": [entry.name for entry in entries],
+                    "Did": [entry.action for entry in entries],
+                    "What": [entry.subject for entry in entries],
+                    "More": [entry.detail_text for entry in entries],
+                }
+            ),
             hide_index=True,
             height="content",
             column_config={"What": st.column_config.TextColumn(width=240)},  # else "More" takes it

@@ -7,6 +7,7 @@ from profiler_core.store import history
 from profiler_core.store.history import Plan, Rules
 from profiler_core.ui.page import section
 from profiler_core.ui.runs.trash import days_in_trash
+from profiler_core.ui.table import foreign_text
 from profiler_core.units import format_bytes, format_count
 
 _MOST = 200
@@ -65,12 +66,14 @@ def _show(plan: Plan) -> None:
     removals = plan.removals[:_MOST]
     with st.expander(f"The {len(plan.removals)} runs, oldest first", type="compact"):
         st.dataframe(
-            {
-                "Run": [removal.run.run_id for removal in removals],
-                "Workload": [removal.run.workload for removal in removals],
-                "Made": [minute(removal.run.created_at) for removal in removals],
-                "Why": [removal.reason for removal in removals],
-            },
+            foreign_text(
+                {
+                    "Run": [removal.run.run_id for removal in removals],
+                    "Workload": [removal.run.workload for removal in removals],
+                    "Made": [minute(removal.run.created_at) for removal in removals],
+                    "Why": [removal.reason for removal in removals],
+                }
+            ),
             hide_index=True,
         )
         if len(plan.removals) > _MOST:
@@ -84,12 +87,14 @@ def _show_experiments(plan: Plan) -> None:
     if not plan.experiments:
         return
     st.dataframe(
-        {
-            "Experiment": [old.title for old in plan.experiments],
-            "Made": [minute(old.created_at) for old in plan.experiments],
-            "Why": [old.reason for old in plan.experiments],
-            "Files": [format_bytes(old.n_bytes) for old in plan.experiments],
-        },
+        foreign_text(
+            {
+                "Experiment": [old.title for old in plan.experiments],
+                "Made": [minute(old.created_at) for old in plan.experiments],
+                "Why": [old.reason for old in plan.experiments],
+                "Files": [format_bytes(old.n_bytes) for old in plan.experiments],
+            }
+        ),
         hide_index=True,
         height="content",
     )

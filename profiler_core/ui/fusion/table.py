@@ -16,11 +16,18 @@ from profiler_core.ui.dossier.address import picked_row, picking_key
 from profiler_core.ui.download import download_button
 from profiler_core.ui.fusion.address import list_candidate, open_group
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import change_us, column_of_each_run, column_of_time, frame_height
+from profiler_core.ui.table import (
+    change_us,
+    column_of_each_run,
+    column_of_time,
+    foreign_text,
+    frame_height,
+)
 
 _LONGEST_HEAD = 10  # characters of a run's name
 _LONGEST_MODULE = 24  # characters: what the column has room for, with ", …" behind
 _MOST_ROWS = 2000
+_FOREIGN = ("group", "source", "module")  # what the runs' files name
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
 
 
@@ -117,6 +124,7 @@ def _styled(
             return f"color:{palette.muted}"
         return f"color:{palette.better if change_us < 0 else palette.worse}"
 
+    columns |= foreign_text({name: columns[name] for name in _FOREIGN if name in columns})
     styled: Any = pd.DataFrame(columns).style
     return styled.map(colour, subset=["delta"])
 

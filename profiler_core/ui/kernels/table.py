@@ -14,7 +14,7 @@ from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.kernel_names import kernel_labels, plain_kernel_name
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.spreadsheet import harmless
+from profiler_core.spreadsheet import harmless, harmless_cells
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
 from profiler_core.ui.download import download_button
 from profiler_core.ui.style import colors
@@ -86,14 +86,11 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measu
         for label, counters_of_run in zip(labels, measured, strict=False)
         if counters_of_run
     ]
-    writer.writerow(
-        [
-            "name",
-            "category",
-            *(f"{r}: {h}" for r in labels for h in heads),
-            *(f"{r}: {h}_per_step" for r, _ in counted for h in _COUNTED),
-        ]
+    heads_of_runs = (
+        *(f"{r}: {h}" for r in labels for h in heads),
+        *(f"{r}: {h}_per_step" for r, _ in counted for h in _COUNTED),
     )
+    writer.writerow(["name", "category", *harmless_cells(heads_of_runs)])
     for row in rows:
         cells: list[Any] = [harmless(row.name), row.category]
         for side in row.sides:
@@ -130,7 +127,7 @@ def _frame(
 ) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
-            "name": kernel_labels([row.name for row in rows], _room(labels)[0]),
+            "name": harmless_cells(kernel_labels([row.name for row in rows], _room(labels)[0])),
         }
     )
     for run in range(len(labels)):

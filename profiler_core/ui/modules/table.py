@@ -14,7 +14,7 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
 from profiler_core.ui.modules.data import Shown
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import change_us, column_of_time, frame_height
+from profiler_core.ui.table import change_us, column_of_time, foreign_text, frame_height
 
 _MOST_ROWS = 2000
 _LONGEST_HEAD = 10  # characters of a run's name
@@ -140,7 +140,9 @@ def _draw(
     n = len(items)
     opened = item_in_url()
     position = items.index(opened) if opened is not None and opened in items else None
-    frame = pd.DataFrame({name: cells[:_MOST_ROWS] for name, cells in columns.items()})
+    frame = pd.DataFrame(
+        foreign_text({name: cells[:_MOST_ROWS] for name, cells in columns.items()})
+    )
     styled: Any = frame.style
     palette = colors()
 

@@ -22,6 +22,7 @@ from profiler_core.ui.runs.keeping import bring_up_to_date
 from profiler_core.ui.runs.regressions import show_regressions
 from profiler_core.ui.runs.trend_filters import METRICS, choose_filters, choose_metric
 from profiler_core.ui.style import colors
+from profiler_core.ui.table import foreign_text
 
 _CHARTS = 4  # of a page
 _TABLE_ROWS = 50  # of a page
@@ -131,15 +132,17 @@ def _show_table(question: str, filters: history.RunFilter, metric: str, n_runs: 
     names = history.names_of({row.person for row in rows})
     with below:
         st.dataframe(
-            {
-                "When (UTC)": [minute(row.created_at) for row in rows],
-                "Variant": [row.variant for row in rows],
-                METRICS[metric]: [format_metric(metric, row.value) for row in rows],
-                "torch": [row.torch for row in rows],
-                "Commit": [row.git_commit[:10] for row in rows],
-                "By": [names[row.person] for row in rows],
-                "Run": [row.run_id for row in rows],
-            },
+            foreign_text(
+                {
+                    "When (UTC)": [minute(row.created_at) for row in rows],
+                    "Variant": [row.variant for row in rows],
+                    METRICS[metric]: [format_metric(metric, row.value) for row in rows],
+                    "torch": [row.torch for row in rows],
+                    "Commit": [row.git_commit[:10] for row in rows],
+                    "By": [names[row.person] for row in rows],
+                    "Run": [row.run_id for row in rows],
+                }
+            ),
             hide_index=True,
         )
 

@@ -10,6 +10,7 @@ import streamlit as st
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.operator_arguments import arguments_text
 from profiler_core.analysis.wording.sentence import capitalised
+from profiler_core.spreadsheet import harmless
 from profiler_core.timeline.host_categories import HOST_CATEGORIES
 from profiler_core.timeline.span import SpanRow, busy_in_span
 from profiler_core.ui.timeline.component import Picked
@@ -128,8 +129,8 @@ def _in_span(run: SceneRun, step: int, span: tuple[int, int]) -> tuple[SpanRow, 
 def _span_row(run: SceneRun, row: SpanRow, length_ns: int) -> dict[str, object]:
     label = CATEGORIES.get(row.category) or HOST_CATEGORIES.get(row.category, row.category)
     return {
-        "run": run.label,
-        "where": track_label(row.track),
+        "run": harmless(run.label),
+        "where": harmless(track_label(row.track)),
         "category": label,
         "busy": format_duration(row.busy_ns),
         "share": min(1.0, row.busy_ns / length_ns),
