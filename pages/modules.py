@@ -8,7 +8,7 @@ from profiler_core.analysis.rows.modules import (
     NO_MODULES,
     unknown_sentence,
 )
-from profiler_core.figures.module_icicle import module_icicle
+from profiler_core.figures.module_icicle import HOW_TO_ZOOM, module_icicle
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.cut_traces import show_cut_traces
@@ -63,6 +63,7 @@ with page(SPEC) as first_line:
             alt="Device time of a step by module in each run, boxes as wide as their time; the "
             "table below has the numbers.",
         )
+        st.html(f"<p class=fs-note>{HOW_TO_ZOOM}</p>")
     if view in (LAYERS, CLASSES):
         rows = tree.rows if view == LAYERS else tree.by_class
         show_modules(matching(rows, words), shown, as_tree=view == LAYERS and not words)

@@ -35,8 +35,9 @@ class ModuleSide:
 
     time_ns: int = 0
     shared_ns: int = 0  # of it, its part of kernels that work for modules outside of it too
-    n_kernels: int = 0  # device events that work for it, whether for it alone or not
-    n_shared: int = 0  # of these, those that work for others too
+    n_kernels: int = 0  # that work for it, whether for it alone or not; no copies, no memsets
+    n_copies: int = 0  # copies and memsets that do
+    n_shared: int = 0  # of these kernels, those that work for others too
     bytes_moved: float | None = 0.0  # read and written, at least; None: a shape is not known
     made_bytes: float | None = None  # allocated; None: no file says it
 
@@ -241,6 +242,7 @@ class _Sum:
     time_ns: int = 0
     shared_ns: int = 0
     n_kernels: int = 0
+    n_copies: int = 0
     n_shared: int = 0
     bytes_moved: float | None = 0.0
     made_bytes: float | None = None
@@ -252,6 +254,7 @@ class _Sum:
         time = sum(parts[module] for module in inside)
         self.time_ns += time
         self.n_kernels += work.n_kernels
+        self.n_copies += work.n_copies
         if len(inside) < len(parts):
             self.shared_ns += time
             self.n_shared += work.n_kernels
@@ -269,8 +272,8 @@ class _Sum:
     def record(self) -> ModuleSide:
         """What was added up."""
         return ModuleSide(
-            self.time_ns, self.shared_ns, self.n_kernels, self.n_shared, self.bytes_moved,
-            self.made_bytes,
+            self.time_ns, self.shared_ns, self.n_kernels, self.n_copies, self.n_shared,
+            self.bytes_moved, self.made_bytes,
         )  # fmt: skip
 
 

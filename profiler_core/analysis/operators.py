@@ -21,7 +21,8 @@ class OperatorRow:
 
     op: str  # as the trace names it: "aten::layer_norm"
     n: int  # calls, of the side that names it
-    n_kernels: tuple[int, int]  # device events, those that several operators share included
+    n_kernels: tuple[int, int]  # those that several operators share included
+    n_copies: tuple[int, int]  # copies and memsets, likewise
     time_ns: tuple[int, int]
     shared_ns: int  # of the candidate's, its part of groups that replace other operators too
     groups: tuple[int, ...]  # fusion groups by their places, the candidate's slowest first
@@ -52,6 +53,7 @@ class OperatorRow:
 class _Sum:
     n: int = 0
     n_kernels: list[int] = field(default_factory=lambda: [0, 0])
+    n_copies: list[int] = field(default_factory=lambda: [0, 0])
     time_ns: list[int] = field(default_factory=lambda: [0, 0])
     shared_ns: int = 0
     groups: dict[int, int] = field(default_factory=dict)  # with the candidate's time in it
@@ -68,6 +70,7 @@ def operator_rows(ledger: FusionLedger) -> tuple[OperatorRow, ...]:
             op=op,
             n=total.n,
             n_kernels=(total.n_kernels[0], total.n_kernels[1]),
+            n_copies=(total.n_copies[0], total.n_copies[1]),
             time_ns=(total.time_ns[0], total.time_ns[1]),
             shared_ns=total.shared_ns,
             groups=tuple(sorted(total.groups, key=lambda group: -total.groups[group])),
@@ -87,6 +90,7 @@ def _add(sums: dict[tuple[str, bool], _Sum], number: int, group: FusionGroup) ->
         total = sums.setdefault((operator.op, is_only), _Sum())
         total.n += operator.n
         total.n_kernels[int(is_only)] += operator.n_kernels
+        total.n_copies[int(is_only)] += operator.n_copies
     calls = {operator.op: operator.n for operator in named.operators}
     weights = own if sum(own.values()) else calls
     whole = sum(weights.values())
@@ -101,5 +105,6 @@ def _add(sums: dict[tuple[str, bool], _Sum], number: int, group: FusionGroup) ->
         if not is_only:
             total.time_ns[0] += own[op]
             total.n_kernels[1] += group.candidate.n_kernels
+            total.n_copies[1] += group.candidate.n_events - group.candidate.n_kernels
         if len(parts) > 1:
             total.shared_ns += part

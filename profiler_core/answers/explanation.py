@@ -117,6 +117,7 @@ class GroupOperator(Answer, frozen=True):
     op: str
     n: float
     n_kernels: float
+    n_copies: Annotated[float, means("copies and memsets")]
     time_ns: int
 
 
@@ -366,6 +367,7 @@ def _operators(group: FusionGroup, side: int) -> tuple[GroupOperator, ...]:
             operator.op,
             group.per_step(operator.n, side),
             group.per_step(operator.n_kernels, side),
+            group.per_step(operator.n_copies, side),
             round(group.per_step(operator.time_ns, side)),
         )
         for operator in (group.baseline, group.candidate)[side].operators

@@ -37,8 +37,9 @@ class ModuleAnswer(Answer, frozen=True):
     ]
     candidate_shared_ns: Annotated[int, means("likewise", "ns")]
     n_kernels: Annotated[
-        tuple[int, int], means("both sides: device events that work for it, shared ones included")
+        tuple[int, int], means("both sides: kernels that work for it, shared ones included")
     ]
+    n_copies: Annotated[tuple[int, int], means("likewise: copies and memsets")]
     bytes_moved: Annotated[
         tuple[float | None, float | None],
         means("both sides, by shapes; null where one is not known", "bytes"),
@@ -156,6 +157,7 @@ def module_answer(row: ModuleRow) -> ModuleAnswer:
         baseline_shared_ns=before.shared_ns,
         candidate_shared_ns=after.shared_ns,
         n_kernels=(before.n_kernels, after.n_kernels),
+        n_copies=(before.n_copies, after.n_copies),
         bytes_moved=(before.bytes_moved, after.bytes_moved),
         made_bytes=(before.made_bytes, after.made_bytes),
     )

@@ -1,4 +1,8 @@
-"""Boxes below boxes, each as wide as its value: what the icicles of time and of memory share."""
+"""Boxes below boxes, each as wide as its value: what the icicles of time and of memory share.
+
+A click on a box makes it the whole width; the bar above names what lies around it, outermost first,
+and a click there leads back out.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +12,8 @@ import plotly.graph_objects as go
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
+
+PATH_BAR_PX = 24
 
 
 def icicle(
@@ -44,8 +50,10 @@ def icicle(
     )
     figure.update_layout(
         uniformtext={"minsize": 10, "mode": "hide"},
-        height=height + 8,
-        margin={"l": 0, "r": 0, "t": 4, "b": 4},
+        height=height + PATH_BAR_PX + 8,
+        # The box that was zoomed into stays so while a page draws the same boxes again.
+        uirevision=ids[0] if ids else None,
+        margin={"l": 0, "r": 0, "t": PATH_BAR_PX + 4, "b": 4},
     )
     return figure
 
@@ -63,7 +71,11 @@ def icicle_style(fills: Sequence[str], palette: Palette) -> dict[str, Any]:
         "texttemplate": "%{label}",
         "textfont": {"color": [palette.on(fill) for fill in fills], "size": 12},
         "tiling": {"orientation": "v", "pad": 1},
-        "pathbar": {"visible": False},
+        "pathbar": {
+            "visible": True,
+            "thickness": PATH_BAR_PX - 2,
+            "textfont": {"color": palette.ink, "size": 12},
+        },
         "leaf": {"opacity": 1},
         "marker": {"colors": fills, "line": {"width": 0}},
         "sort": False,

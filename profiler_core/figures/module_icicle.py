@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from profiler_core.analysis.item import module_item
 from profiler_core.analysis.modules import ModuleRow, ModuleTree
-from profiler_core.figures.icicle import icicle_style
+from profiler_core.figures.icicle import PATH_BAR_PX, icicle_style
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_difference, format_duration, format_share
 
+HOW_TO_ZOOM = "Click a box to open its dossier and zoom in; the bar above the boxes leads back out."
 _ROW_PX = 26
 _MOST_BOXES = 900  # of a run
 _GAP = 0.02
@@ -23,6 +25,8 @@ def module_icicle(
     tree: ModuleTree, labels: Sequence[str], palette: Palette, *, is_pair: bool
 ) -> go.Figure:
     """Boxes as wide as their time; of a pair the candidate's boxes say faster or slower in colour.
+
+    Each box's custom data is the dossier of its module, "" of the whole step.
 
     Args:
         tree: of the runs.
@@ -45,6 +49,7 @@ def module_icicle(
             parents=["" if not row.path else row.above or "step" for row in rows],
             labels=[plotly_text(_label(row)) for row in rows],
             values=[row.sides[side].time_ns for row in rows],
+            customdata=[module_item(row.path).text if row.path else "" for row in rows],
             hovertext=[_hover(row, side, total, labels, tree.change_ns(row)) for row in rows],
             **icicle_style(fills, palette),
             domain={"x": [left, right]},
@@ -53,14 +58,15 @@ def module_icicle(
         figure.add_annotation(
             x=left, y=1, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
             text=f"<b>{plotly_text(labels[side])}</b> {format_duration(total)} per step",
-            showarrow=False, font={"size": 13, "color": palette.ink},
+            yshift=PATH_BAR_PX, showarrow=False, font={"size": 13, "color": palette.ink},
         )  # fmt: skip
         left = right + _GAP
     depth = max((row.depth for row in tree.rows), default=0) + 1
     figure.update_layout(
         uniformtext={"minsize": 10, "mode": "hide"},
-        height=depth * _ROW_PX + _HEAD_PX + 8,
-        margin={"l": 0, "r": 0, "t": _HEAD_PX, "b": 4},
+        height=depth * _ROW_PX + PATH_BAR_PX + _HEAD_PX + 8,
+        uirevision=" ".join(labels),
+        margin={"l": 0, "r": 0, "t": PATH_BAR_PX + _HEAD_PX, "b": 4},
     )
     return figure
 
@@ -99,7 +105,7 @@ def _hover(
         f"<b>{plotly_text(row.path[-160:] or 'step')}</b>{named}",
         f"{format_duration(time)} · {format_share(time / total if total else None)} of "
         f"{plotly_text(labels[side])} · "
-        f"{format_count(row.per_step(own.n_kernels, side))} kernels and copies per step",
+        f"{format_count(row.per_step(own.n_kernels, side))} kernels per step",
     ]
     if own.shared_ns:
         shared = row.per_step(own.shared_ns, side)

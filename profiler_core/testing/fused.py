@@ -87,7 +87,7 @@ def _fused(group: FusionGroup) -> Fused:
     operators = Counter(
         {op.op: max(1, round(group.per_own_step(op.n, 0))) for op in group.baseline.operators}
     )
-    n_kernels = round(group.per_own_step(group.candidate.n_kernels, 1))
+    n_kernels = round(group.per_own_step(group.candidate.n_events, 1))
     return Fused(tuple(sorted(operators.elements())), n_kernels)
 
 

@@ -41,10 +41,10 @@ STEPS = 2
 NOTHING = np.empty(0, dtype=np.int32)
 
 
-def work(time_ns, n_kernels=1, moved=None, **operators):
+def work(time_ns, n_kernels=1, moved=None, n_copies=0, **operators):
     """Kernels of so many operators of each module: `h_0__ln_1=2` is two of h.0.ln_1."""
     named = tuple((name.replace("__", "."), n) for name, n in operators.items())
-    return ModuleWork(named, n_kernels, time_ns, moved)
+    return ModuleWork(named, n_kernels, time_ns, moved, n_copies)
 
 
 def a_side(*works, op="aten::add", operators=()):
@@ -52,7 +52,7 @@ def a_side(*works, op="aten::add", operators=()):
     named = operators or ((OperatorTime(op, 2, len(works), time_ns),) if works else ())
     return GroupSide(
         operators=named,
-        n_kernels=sum(each.n_kernels for each in works),
+        n_events=sum(each.n_kernels for each in works),
         time_ns=time_ns,
         modules=works,
     )
@@ -107,6 +107,21 @@ def test_a_kernel_of_two_layers_is_in_both_with_its_share_and_the_sum_is_exact()
     assert tree.by_path["h.0"].sides[1].bytes_moved == pytest.approx(10)
     assert tree.by_path["h.1"].sides[1].bytes_moved is None  # attention's are not known
     assert tree.unknown_ns == (5, 6)
+
+
+def test_copies_and_memsets_are_no_kernels():
+    layer = work(100, n_kernels=2, n_copies=3, h_0=1)
+    names = (
+        OperatorTime("aten::add", 2, 2, 60, n_copies=1),
+        OperatorTime("aten::zero_", 2, 0, 40, n_copies=2),
+    )
+    ledger = a_ledger(a_group(a_side(layer, operators=names), a_side(layer)))
+    side = module_tree(ledger, (None, None)).root.sides[0]
+    assert (side.n_kernels, side.n_copies) == (2, 3)
+    assert {row.op: (row.n_kernels[0], row.n_copies[0]) for row in operator_rows(ledger)} == {
+        "aten::add": (2, 1),
+        "aten::zero_": (0, 2),
+    }
 
 
 def test_every_row_is_the_sum_of_those_right_below_it_and_its_own():

@@ -118,11 +118,11 @@ def test_zeros_for_gradients_that_nobody_uses():
         first,
         kind="unmatched",
         phase="backward",
-        baseline=replace(first.baseline, operators=(), kernels=(), n_kernels=0, time_ns=0),
+        baseline=replace(first.baseline, operators=(), kernels=(), n_events=0, time_ns=0),
         candidate=replace(
             first.candidate,
             kernels=(KernelTime(fill, "elementwise", n, time_ns),),
-            n_kernels=n,
+            n_events=n,
             time_ns=time_ns,
         ),
     )

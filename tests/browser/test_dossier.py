@@ -163,3 +163,29 @@ def test_an_event_of_the_timeline_opens_and_closes(page: Page, server: Server) -
     page.keyboard.press("Escape")
     expect(panel(page)).to_have_count(0)
     page.wait_for_url(lambda url: "event=" not in url)
+
+
+def test_a_box_of_the_icicle_opens_its_dossier_and_the_bar_above_leads_back(
+    page: Page, server: Server
+) -> None:
+    """A click zoomed in, opened nothing, and showed no way out."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(server.link("modules", baseline="sample/bert/eager", candidate="sample/bert/default"))
+    ready(page)
+    boxes = page.locator(".st-key-module_icicle .icicle.trace").first
+
+    def click(text: str) -> None:
+        at_rest(page)
+        box = boxes.get_by_text(text, exact=True).first.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+    click("encoder")
+    expect(panel(page)).to_contain_text("encoder")
+    page.wait_for_url("**item=module%3Aencoder*")
+    # As a click on its row does: the groups that work for it stand below.
+    expect(page.get_by_text("all groups that work for it").first).to_be_visible()
+    expect(boxes.locator(".pathbar").first).to_be_visible()
+    expect(boxes.get_by_text("embeddings")).to_have_count(0)  # beside it: out of sight
+    click("step")  # in the bar
+    expect(boxes.locator(".pathbar")).to_have_count(0)

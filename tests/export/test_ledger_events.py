@@ -29,10 +29,10 @@ def test_the_rows_of_each_group_sum_to_its_time(pair, home):
     ).fetchall()
     written = {(side, group): (time_ns, n) for side, group, time_ns, n in sums}
     expected = {
-        (name, number): (side.time_ns, side.n_kernels)
+        (name, number): (side.time_ns, side.n_events)
         for number, group in enumerate(ledger.groups)
         for name, side in (("baseline", group.baseline), ("candidate", group.candidate))
-        if side.n_kernels
+        if side.n_events
     }
     assert written == expected
     events = pl.read_parquet(file)

@@ -314,3 +314,11 @@ def test_two_breaks_that_are_alike_have_an_address_each() -> None:
     doubled = replace(report, log=log, breaks=(*report.breaks, twin))
     assert doubled.place_of(twin) == len(log.graph_breaks) - 1
     assert doubled.place_of(first) != doubled.place_of(twin)
+
+
+def test_the_first_line_of_a_module_is_the_one_that_calls_it() -> None:
+    """Line 349, the dropout that does nothing there, came before 350, which calls the norm."""
+    runs = [ROOT / "sample_traces" / "bert" / variant for variant in ("eager", "default")]
+    made = dossier(Comparison.open(runs), module_item("encoder.layer.0.output.LayerNorm"))
+    assert "self.LayerNorm(" in made.sources[0].frame.code
+    assert made.sources[0].label == "modeling_bert.py:350"

@@ -8,11 +8,13 @@ import pytest
 
 from profiler_core.analysis.modules import ModuleRow, ModuleSide
 from profiler_core.analysis.rows.modules import HOW_DIVIDED, NO_MODULES
+from profiler_core.session.comparison import Comparison
 from profiler_core.ui.modules.table import in_tree
 from profiler_core.ui.table import frame_height
 from tests.apps import checked, opened, text_of
 from tests.uploading import accept
 
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
 LOOP = Path(__file__).parents[1] / "fixtures" / "server_loop"
 SAMPLE = {"baseline": "sample/simplecnn-training/eager"}
 PAIR = {**SAMPLE, "candidate": "sample/simplecnn-training/default"}
@@ -43,15 +45,28 @@ def test_layers_of_a_pair_add_up_and_the_search_leaves_one():
     assert list(one["name"]) == ["norm1"]
 
 
-def test_time_change_share_kernels_and_memory_fit_into_1280_px():
-    table = opened("modules", **PAIR).dataframe[0]
+@pytest.mark.parametrize("sample", ["simplecnn-training/default", "bert/reduce-overhead"])
+def test_time_change_share_kernels_and_memory_fit_into_1280_px(sample):
+    """Also beside names that are deep and long, and a candidate with a long one."""
+    eager = f"sample/{sample.partition('/')[0]}/eager"
+    table = opened("modules", baseline=eager, candidate=f"sample/{sample}").dataframe[0]
     shown = list(table.value.columns)
     described = json.loads(table.proto.columns)
     widths = {name: c["width"] for name, c in described.items() if "width" in c}
     needed = ("t1", "delta", "share", "n_change", "bytes_change", "made_change")
-    last = max(map(shown.index, needed))
+    last = max(shown.index(name) for name in needed if name in shown)
+    assert widths["name"] >= 160
     # The table is 877 px wide beside the menu, in a window of 1280 px.
     assert sum(widths[name] for name in shown[: last + 1]) <= 870
+
+
+def test_kernels_are_those_of_the_overview_and_copies_have_a_column_of_their_own():
+    """Of 257 kernels per step 48 were memsets; the overview counted 209."""
+    sample = {"baseline": "sample/bert/eager", "candidate": "sample/bert/default"}
+    step = opened("modules", **sample).dataframe[0].value.iloc[0]
+    assert (step["n"], step["n_change"], step["copies"]) == (208, 54, 48)
+    overview = Comparison.open([SAMPLES / "bert" / run for run in ("eager", "default")])
+    assert overview.check().pairs[0].numbers.n_kernels == (154, 208)
 
 
 def test_an_opened_module_lists_its_groups_with_its_share():

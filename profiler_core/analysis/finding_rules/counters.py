@@ -1,7 +1,6 @@
 """Findings that hardware counters prove: how much less per step moves through the memory."""
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
-from profiler_core.analysis.ledger.result import GroupSide
 from profiler_core.units import format_bytes, format_change, format_count
 
 # Of the baseline's traffic; two passes of one program differ by about 1 % (L2 keeps other lines).
@@ -19,9 +18,8 @@ def dram_traffic(facts: Facts) -> Finding | None:
     saved, n_groups = 0.0, 0
     for number, group in enumerate(ledger.groups):
         kernels = [
-            group.per_own_step(
-                _n_kernels(side), side_number
-            )  # counters are of one step that has it
+            # Counters are of one step that has it, and ncu sees no copies.
+            group.per_own_step(side.n_kernels, side_number)
             for side_number, side in enumerate((group.baseline, group.candidate))
         ]
         baseline, candidate = (measured.of(number, side) for side in (0, 1))
@@ -43,11 +41,6 @@ def dram_traffic(facts: Facts) -> Finding | None:
         page="fusion",
         weight="note",
     )
-
-
-def _n_kernels(side: GroupSide) -> int:
-    """Without copies and memsets, which ncu does not see."""
-    return sum(kernel.n for kernel in side.kernels if kernel.category not in ("memcpy", "memset"))
 
 
 RULES: tuple[Rule, ...] = (dram_traffic,)

@@ -19,7 +19,7 @@ def zero_tangents(facts: Facts) -> Finding | None:
     time = facts.pace * sum(group.candidate_step_ns for group in groups)
     if time < _LEAST * facts.step_ns:
         return None
-    n = sum(group.per_step(group.candidate.n_kernels, 1) for group in groups)
+    n = sum(group.per_step(group.candidate.n_events, 1) for group in groups)
     fills = facts.named(kernel.name for group in groups for kernel in group.candidate.kernels)
     change = facts.faster("no_fills", fills, (0.8 * time, time, time), with_launches=True)
     return Finding(

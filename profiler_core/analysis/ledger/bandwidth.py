@@ -42,12 +42,12 @@ def bandwidth(side: GroupSide, n_steps: int, peaks: DevicePeaks | None) -> Bandw
         peaks: of the device it ran on; None: not known.
     """
     moved, per_s = side.bytes_moved, side.bytes_per_s
-    if moved is None or per_s is None or not side.n_kernels:
+    if moved is None or per_s is None or not side.n_events:
         return None
     cache = None if peaks is None else peaks.l2_bytes
     return Bandwidth(
         bytes_moved=moved / max(1, n_steps),
         bytes_per_s=per_s,
         peak_bytes_per_s=None if peaks is None else peaks.memory_bytes_per_s,
-        fits_cache=None if cache is None else moved / side.n_kernels <= cache,
+        fits_cache=None if cache is None else moved / side.n_events <= cache,
     )

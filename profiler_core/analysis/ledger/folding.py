@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from profiler_core.analysis.ledger.program import Phase
-from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, Kind
+from profiler_core.analysis.ledger.result import NO_KERNELS, FusionGroup, GroupSide, Kind
 from profiler_core.units import format_durations
 
-_NO_KERNELS = ("memcpy", "memset")
 # Of the longest to the shortest of equal groups: what one shape's kernels differ by where no
 # shapes say that they are of one.
 _ALIKE = 1.5
@@ -99,7 +98,7 @@ class FoldedGroup:
         parts = []
         for side, n in enumerate(self.first.n_steps):
             own = sum(steps[side] for steps in classes.values())
-            if own < n and any((g.baseline, g.candidate)[side].n_kernels for g in self.groups):
+            if own < n and any((g.baseline, g.candidate)[side].n_events for g in self.groups):
                 parts.append(f"{own} of {n}")
         return f"in {' and '.join(dict.fromkeys(parts))} steps" if parts else None
 
@@ -157,7 +156,7 @@ class FoldedGroup:
             group.per_step(kernel.n, side)
             for group in self.groups
             for kernel in (group.baseline, group.candidate)[side].kernels
-            if (kernel.category == category if category else kernel.category not in _NO_KERNELS)
+            if (kernel.category == category if category else kernel.category not in NO_KERNELS)
         )
 
 

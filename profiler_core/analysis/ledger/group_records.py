@@ -13,6 +13,7 @@ from profiler_core.analysis.ledger.match import Match
 from profiler_core.analysis.ledger.module_operators import OfModules
 from profiler_core.analysis.ledger.program import Phase, Program
 from profiler_core.analysis.ledger.result import (
+    NO_KERNELS,
     Confidence,
     FusionGroup,
     GroupSide,
@@ -85,7 +86,7 @@ def share(
     for number, position in places:
         for one_form in alike:
             unit, n = one_form.units[position], one_form.n
-            time = 0
+            time = n_copies = 0
             graph = graph_of.get(unit.run) if unit.run is not None else None
             bytes_each = bytes_of(unit, graph, outputs.get(number))
             moved.append(None if bytes_each is None else (bytes_each[0] * n, bytes_each[1] * n))
@@ -95,12 +96,13 @@ def share(
                 kernel = kernels.setdefault((side.names[event], side.categories[event]), [0, 0])
                 kernel[0] += n
                 kernel[1] += duration
-            record = operators.setdefault(unit.name, [0, 0, 0])
-            record[0] += n
-            record[1] += len(unit.events) * n
-            record[2] += time
+                n_copies += n if side.categories[event] in NO_KERNELS else 0
+            n_kernels = len(unit.events) * n - n_copies
+            record = operators.setdefault(unit.name, [0, 0, 0, 0])
+            for place, number_of in enumerate((n, n_kernels, time, n_copies)):
+                record[place] += number_of
             work = works.setdefault(works_for.get(number, ()), _Work())
-            work.add(len(unit.events) * n, time, moved[-1])
+            work.add(n_kernels, n_copies, time, moved[-1])
             total += time
             undecidable += time if number in undecided else 0
             n_events += len(unit.events) * n
@@ -112,7 +114,7 @@ def share(
         kernels=tuple(
             KernelTime(name, category, *counts) for (name, category), counts in kernels.items()
         ),
-        n_kernels=n_events,
+        n_events=n_events,
         time_ns=total,
         calls=tuple(calls),
         bytes_read=_total([None if record is None else record[0] for record in moved]),
@@ -127,12 +129,14 @@ class _Work:
     """What the kernels of some modules do, while it is added up."""
 
     n_kernels: int = 0
+    n_copies: int = 0
     time_ns: int = 0
     bytes_moved: int | None = 0
 
-    def add(self, n_kernels: int, time_ns: int, moved: Moved | None) -> None:
+    def add(self, n_kernels: int, n_copies: int, time_ns: int, moved: Moved | None) -> None:
         """Another unit; without its bytes those of all are not known."""
         self.n_kernels += n_kernels
+        self.n_copies += n_copies
         self.time_ns += time_ns
         if moved is None or self.bytes_moved is None:
             self.bytes_moved = None
@@ -142,7 +146,7 @@ class _Work:
 
 def _records(works: Mapping[OfModules, _Work]) -> tuple[ModuleWork, ...]:
     return tuple(
-        ModuleWork(modules, work.n_kernels, work.time_ns, work.bytes_moved)
+        ModuleWork(modules, work.n_kernels, work.time_ns, work.bytes_moved, work.n_copies)
         for modules, work in works.items()
     )
 
@@ -178,11 +182,14 @@ def group_record(
     notes = [note for note in (why, module[1]) if note]
     both = ((0, members.baseline), (1, members.candidate))
     sources: dict[str, str] = {}
+    n_units: Counter[str] = Counter()  # by the line that they come from
     phases: Counter[Phase] = Counter()
     for side, units in both:
         for unit in units:
             notes.extend(programs[side].notes.get(unit, ()))
-            sources.update(match.sources[side].get(unit, {}))
+            lines = match.sources[side].get(unit, {})
+            sources.update(lines)
+            n_units.update(lines.keys())
             phases[programs[side].phases.get(unit, "forward")] += 1
     confidence: Confidence = max(
         (_CONFIDENCE[each] for each in members.evidence), key=_RANK.__getitem__, default="high"
@@ -194,7 +201,7 @@ def group_record(
         phase=max(phases, key=phases.__getitem__, default="forward"),
         baseline=shares[0],
         candidate=shares[1],
-        sources=tuple(sorted(sources.items())),
+        sources=tuple(sorted(sources.items(), key=lambda line: (-n_units[line[0]], line))),
         module=module[0],
         notes=tuple(dict.fromkeys(notes)),
         evidence=tuple(sorted(members.evidence)),

@@ -29,6 +29,9 @@ def changed(before_ns: float, after_ns: float) -> Became:
     return "slower" if after_ns > (1 + _ALIKE) * before_ns else "alike"
 
 
+# Categories of device events that are no kernels: copies and memsets are counted apart.
+NO_KERNELS = ("memcpy", "memset")
+
 _NAMED_IN_ORDER = 2  # operators of a title that no later one goes before
 
 
@@ -38,8 +41,9 @@ class OperatorTime:
 
     op: str  # "aten::linear", or the generated kernel's name
     n: int  # calls
-    n_kernels: int  # device events, copies and memsets included
+    n_kernels: int
     time_ns: int
+    n_copies: int = 0  # copies and memsets, which are no kernels
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,10 @@ class ModuleWork:
 
     # nn.Module and how many of its operators these kernels compute; (): no file says whose they are
     operators: tuple[tuple[str, int], ...]
-    n_kernels: int  # device events, copies and memsets included
+    n_kernels: int
     time_ns: int
     bytes_moved: int | None  # read and written, at least; None: a shape is not known
+    n_copies: int = 0  # copies and memsets, which are no kernels
 
 
 @dataclass(frozen=True)
@@ -69,13 +74,18 @@ class GroupSide:
 
     operators: tuple[OperatorTime, ...] = ()
     kernels: tuple[KernelTime, ...] = ()
-    n_kernels: int = 0
+    n_events: int = 0  # device events: kernels, copies and memsets
     time_ns: int = 0
     calls: tuple[tuple[str, int], ...] = ()  # (compile id and direction, call index) of its calls
     bytes_read: int | None = None  # at least, from shapes; None: a shape is not known
     bytes_written: int | None = None
     undecidable_ns: int = 0  # of kernels that another group explains equally well
     modules: tuple[ModuleWork, ...] = ()
+
+    @property
+    def n_kernels(self) -> int:
+        """Kernels alone, over all profiled steps of the run."""
+        return sum(kernel.n for kernel in self.kernels if kernel.category not in NO_KERNELS)
 
     @property
     def bytes_moved(self) -> int | None:

@@ -106,7 +106,7 @@ def times_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> tuple[RunTime,
                 for group in groups
             ),
             sum(
-                group.per_step((group.baseline, group.candidate)[side].n_kernels, side)
+                group.per_step((group.baseline, group.candidate)[side].n_events, side)
                 for group in groups
             ),
         )

@@ -168,7 +168,7 @@ def _roofline(
     traffic = (
         None
         if moved is None or not of_side.time_ns
-        else Traffic(moved, of_side.time_ns, of_side.n_kernels, of_side.n_kernels)
+        else Traffic(moved, of_side.time_ns, of_side.n_events, of_side.n_events)
     )
     run = pair.number + 1 if side else 0
     return roofline(

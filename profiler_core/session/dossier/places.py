@@ -58,7 +58,7 @@ def _module_place(pair: Pair, item: Item) -> Place:
             run,
             pair.labels[side],
             row.step_ns(side),
-            row.per_step(row.sides[side].n_kernels, side),
+            row.per_step(row.sides[side].n_kernels + row.sides[side].n_copies, side),
         )
         for side, run in enumerate((0, pair.number + 1))
     )

@@ -19,7 +19,8 @@ def show_phases(nodes: Sequence[Node]) -> None:
         return
     section(
         "Where compile time went",
-        "Compilations beside each other, the phases inside each below it; click to look closer.",
+        "Compilations beside each other, the phases inside each below it; click a box to zoom in, "
+        "the bar above them to go back out.",
     )
     present = {node.stage for node in nodes if node.parent}
     shades = stage_colors(colors())

@@ -58,6 +58,16 @@ def open_item(item: Item | None, *, by_link: bool = False, **more: str) -> None:
         st.query_params.update(more)
 
 
+def pick_item(item: Item) -> None:
+    """Open a dossier from a drawing, so that the page's table shows its row as picked."""
+    _draw_tables_anew()
+    open_item(item)
+
+
+def _draw_tables_anew() -> None:
+    st.session_state[_N_CLOSED] = st.session_state.get(_N_CLOSED, 0) + 1
+
+
 def close_item() -> bool:
     """Close the open dossier.
 
@@ -68,7 +78,8 @@ def close_item() -> bool:
     open_item(None)
     st.query_params.pop("event", None)
     was_picked = bool(st.session_state.pop(_PICKED, False))
-    st.session_state[_N_CLOSED] = st.session_state.get(_N_CLOSED, 0) + was_picked
+    if was_picked:
+        _draw_tables_anew()
     return was_picked or was_event
 
 

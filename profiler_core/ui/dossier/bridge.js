@@ -1,4 +1,5 @@
 // What opens and closes the dossier: links with data-item anywhere on the page, Esc, the button.
+// So does a click on a box of an icicle, which zooms into it: its custom data is the item.
 // Links with data-page lead to another page of the app, which is not loaded anew for that.
 
 const bridges = new WeakMap()
@@ -21,12 +22,14 @@ class Bridge {
     const { signal } = this.listening
     this.button.addEventListener("click", () => this.tell(""), { signal })
     document.addEventListener("click", (event) => this.follow(event), { signal, capture: true })
+    document.addEventListener("pointerdown", (event) => this.listenToBoxes(event), { signal, capture: true })
     // Before a table takes the key for itself.
     document.addEventListener("keydown", (event) => this.escape(event), { signal, capture: true })
   }
 
   show({ data, setTriggerValue }) {
     this.trigger = setTriggerValue
+    this.box ??= ({ points }) => void (points?.[0]?.customdata && this.trigger("picked", points[0].customdata))
     this.button.hidden = !data.item
     const panel = this.button.getRootNode().host?.closest(".st-key-fs_dossier") ?? document.querySelector(".st-key-fs_dossier")
     panel?.setAttribute("role", "complementary")
@@ -55,6 +58,14 @@ class Bridge {
     event.stopPropagation()
     if (link.dataset.item) this.tell(link.dataset.item)
     else this.leaveFor(link.href)
+  }
+
+  /** Plotly says which box is clicked; it forgets who asked when it draws a figure anew. */
+  listenToBoxes(event) {
+    const plot = event.composedPath().find((node) => node.classList?.contains("js-plotly-plot"))
+    if (!plot?.on) return
+    plot.removeListener("plotly_icicleclick", this.box)
+    plot.on("plotly_icicleclick", this.box)
   }
 
   /** Another page of the app, as the back button goes to one: nothing is loaded anew. */

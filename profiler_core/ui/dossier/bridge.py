@@ -1,4 +1,4 @@
-"""What the browser tells of the dossier: a link to one was clicked, or it was closed."""
+"""What the browser tells of the dossier: a link or a box of one was clicked, or it was closed."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from profiler_core.analysis.item import Item, read_item
-from profiler_core.ui.dossier.address import close_item, open_item
+from profiler_core.ui.dossier.address import close_item, open_item, pick_item
 
 _KEY = "fs_dossier_bridge"
 _HERE = Path(__file__).parent
@@ -16,30 +16,43 @@ _BRIDGE = st.components.v2.component(
     css=(_HERE / "bridge.css").read_text("utf-8"),
     js=(_HERE / "bridge.js").read_text("utf-8"),
 )
-_STALE = "fs_dossier_stale"  # a widget of the page still shows as picked what was closed
+_STALE = "fs_dossier_stale"  # the page itself shows what was picked, and must run again
 
 
 def draw_bridge(item: Item | None) -> bool:
-    """Listen to links with `data-item` on the whole page, and draw the button that closes.
+    """Listen to links with `data-item` and to icicles, and draw the button that closes.
 
     Args:
         item: what is open.
 
     Returns:
-        Must the page run again, because it shows as picked what was closed?
+        Must the page run again, because it shows what is picked?
     """
     _BRIDGE(
         key=_KEY,
         data={"item": item.text if item is not None else ""},
         on_told_change=_told,
+        on_picked_change=_picked,
     )
     return bool(st.session_state.pop(_STALE, False))
 
 
-def _told() -> None:
+def _picked() -> None:
+    item = read_item(_from_browser("picked"))
+    if item is not None:
+        pick_item(item)
+        st.session_state[_STALE] = True
+
+
+def _from_browser(trigger: str) -> str:
     state = st.session_state.get(_KEY)
-    told: Any = state.get("told") if state is not None else None
-    if not isinstance(told, str):
+    text: Any = state.get(trigger) if state is not None else None
+    return text if isinstance(text, str) else ""
+
+
+def _told() -> None:
+    told = _from_browser("told")
+    if not told:
         return
     item = read_item(told)
     if item is not None:

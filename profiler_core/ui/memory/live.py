@@ -50,7 +50,8 @@ def show_live(runs: Sequence[Remembered], comparison: Comparison) -> None:
             if history is not None and any(origin.path for origin, _, _ in history.live.rows):
                 st.html(
                     "<p class=fs-note>By source line, from the snapshot: "
-                    f"{_sum(history.live)}. Each row leads one call deeper.</p>"
+                    f"{_sum(history.live)}. Each row leads one call deeper; click a box to zoom "
+                    "in, the bar above them to go back out.</p>"
                 )
                 show_figure(
                     memory_icicle(history.live, colors()),

@@ -1,6 +1,6 @@
 """Modules or operators as a sortable table; a click on a row opens its dossier."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -21,18 +21,23 @@ _LONGEST_HEAD = 10  # characters of a run's name
 _LONGEST_NAME = 34  # characters: what the first column has room for
 _INDENT, _INDENT_PX = "\u2003", 13
 _CHARACTER_PX, _PADDING_PX = 6.9, 20
-_NAME_PX = (180, 250)  # of the first column: the least and the most
+_NAME_PX = (160, 250)  # of the first column: the least and the most
+_TABLE_PX = 868  # beside the menu, in a window of 1280 px
+# What has to stand in it there; the other columns may lie beyond the right edge.
+_NEEDED = (
+    "t0", "t1", "delta", "share", "n", "n_change", "bytes", "bytes_change", "made", "made_change",
+)  # fmt: skip
 _LEAST_NAME = 10  # characters that are left of a name however deep it stands
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
 
 
 def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> None:
     """Draw modules; of a tree each indented below what it lies in."""
-    columns: dict[str, list[Any]] = {
-        "name": [in_tree(row) if as_tree else _ending(row) for row in rows]
-    }
+    columns: dict[str, list[Any]] = {"name": []}
     _add_times(columns, rows, [shown.divided.modules.change_ns(row) for row in rows], shown)
     _add_work(columns, rows, shown)
+    most_px = _room_px(columns, shown)
+    columns["name"] = [in_tree(row, most_px) if as_tree else _ending(row) for row in rows]
     if as_tree and any(row.class_name for row in rows):
         columns["class"] = [row.class_name for row in rows]
     if any(row.members or len(row.path) > _LONGEST_NAME for row in rows) and not as_tree:
@@ -42,7 +47,7 @@ def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> N
 
 
 def _add_work(columns: dict[str, list[Any]], rows: Sequence[ModuleRow], shown: Shown) -> None:
-    """Kernels, what of the time is shared, and bytes that are moved and allocated."""
+    """Kernels, bytes that are moved and allocated, what of the time is shared, and copies."""
     of_side: dict[str, Callable[[ModuleSide], float | None]] = {
         "n": lambda own: own.n_kernels,
         "bytes": lambda own: own.bytes_moved,
@@ -56,15 +61,28 @@ def _add_work(columns: dict[str, list[Any]], rows: Sequence[ModuleRow], shown: S
         if any(number is not None for number in sides[1]):
             _add_numbers(columns, name, sides, shown)
     columns["shared"] = [row.per_step(row.sides[1].shared_ns, 1) / 1e3 for row in rows]
+    columns["copies"] = [_per_step(row, 1, row.sides[1].n_copies, 1.0) for row in rows]
 
 
-def in_tree(row: ModuleRow) -> str:
-    """The name below its parents', cut in its middle where they leave it too little room."""
-    room = (_NAME_PX[1] - _PADDING_PX - _INDENT_PX * row.depth) / _CHARACTER_PX
+def in_tree(row: ModuleRow, most_px: int = _NAME_PX[1]) -> str:
+    """The name below its parents', cut in its middle where they leave it too little room.
+
+    Args:
+        row: of the tree.
+        most_px: width of the column.
+    """
+    room = (most_px - _PADDING_PX - _INDENT_PX * row.depth) / _CHARACTER_PX
     return _INDENT * row.depth + clipped(row.name, max(_LEAST_NAME, int(room)))
 
 
-def _name_px(names: Sequence[str]) -> int:
+def _room_px(columns: Mapping[str, Sequence[Any]], shown: Shown) -> int:
+    """What the columns that have to be seen leave to the names."""
+    described = _columns(shown, 0)
+    taken: int = sum(described[name]["width"] for name in columns if name in _NEEDED)
+    return max(_NAME_PX[0], min(_NAME_PX[1], _TABLE_PX - taken))
+
+
+def _name_px(names: Sequence[str], most_px: int) -> int:
     """What the longest name takes, as far as the other columns can spare it."""
     longest = max(
         (
@@ -73,7 +91,7 @@ def _name_px(names: Sequence[str]) -> int:
         ),
         default=0,
     )
-    return max(_NAME_PX[0], min(_NAME_PX[1], round(longest + _PADDING_PX)))
+    return max(_NAME_PX[0], min(most_px, round(longest + _PADDING_PX)))
 
 
 def _ending(row: ModuleRow) -> str:
@@ -94,6 +112,7 @@ def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     ]
     _add_numbers(columns, "n", counts, shown)
     columns["shared"] = [row.shared_ns / max(1, row.n_steps[1]) / 1e3 for row in rows]
+    columns["copies"] = [round(row.n_copies[1] / max(1, row.n_steps[1]), 2) for row in rows]
     if any(row.is_only_in_candidate for row in rows):
         columns["only"] = ["new" if row.is_only_in_candidate else "" for row in rows]
     _draw(columns, [operator_item(row.op) for row in rows], shown, "operator_table")
@@ -156,7 +175,7 @@ def _draw(
         styled.map(colour, subset=["delta"]) if shown.is_pair else styled,
         hide_index=True,
         height=frame_height(min(n, _MOST_ROWS), most_px=560),
-        column_config=_columns(shown, _name_px(columns["name"])),
+        column_config=_columns(shown, _name_px(columns["name"], _room_px(columns, shown))),
         on_select=lambda: _from_table(key, items),
         selection_mode="single-cell",
         selection_default={
@@ -193,19 +212,23 @@ def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
         "share": number(
             "share",
             format="%.1f %%",
-            width=62,
+            width=58,
             help=f"Of the device time of a step of {after}.",
         ),
         "calls": number("calls", format="%g", width=66, help="Calls per step."),
         "n": number(
             "kernels", format="%g", width=66,
-            help=f"Kernels, copies and memsets per step of {after} that work for it, shared ones "
-            "included.",
+            help=f"Kernels per step of {after} that work for it, shared ones included; copies "
+            "and memsets have a column of their own.",
         ),
-        "n_change": number("Δ", format="%+g", width=48, help=against),
+        "n_change": number("Δ", format="%+g", width=46, help=against),
         "shared": number(
             "shared, µs", format="%.1f", width=88,
             help=f"Of the time of {after}, its part of kernels that work for others too.",
+        ),
+        "copies": number(
+            "copies", format="%g", width=66,
+            help=f"Copies and memsets per step of {after} that work for it.",
         ),
         "bytes": number(
             "moved, MB", format="%.1f", width=80,
@@ -216,7 +239,7 @@ def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
             "alloc., MB", format="%.1f", width=82,
             help=f"Allocated per step of {after}; a CUDA graph's replay allocates nothing.",
         ),
-        "made_change": number("Δ MB\u200b", format="%+.1f", width=62, help=against),
+        "made_change": number("Δ MB\u200b", format="%+.1f", width=60, help=against),
         "only": text("", width=50, help=f"new: only {after} runs it."),
         "path": text("paths", width=230),
     }  # fmt: skip

@@ -23,7 +23,7 @@ def assert_adds_up(result: FusionLedger, baseline, candidate) -> None:
         assert total == counted["dur_ns"].sum()
         sides = [getattr(group, which) for group in result.groups]
         assert sum(one.time_ns for one in sides) == total
-        assert sum(one.n_kernels for one in sides) == counted.height
+        assert sum(one.n_events for one in sides) == counted.height
         for one in sides:
             assert one.time_ns == sum(op.time_ns for op in one.operators)
             assert one.time_ns == sum(kernel.time_ns for kernel in one.kernels)
