@@ -4,6 +4,7 @@ import streamlit as st
 
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.wording.first_lines import fusion_line
+from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import let_browser_draw
 from profiler_core.ui.cut_traces import show_cut_traces
@@ -62,12 +63,12 @@ with page(SPEC) as first_line:
     show_over_ranks(fused_pairs[listed])
     show_unfused(fused_pairs[listed])
     show_notes(
-        f"{fused.labels[1]}: {note}" if len(fused_pairs) > 1 else note
+        of_run(fused.labels[1], note) if len(fused_pairs) > 1 else note
         for fused in fused_pairs.values()
         for note in fused.ledger.notes
     )
     show_notes(
-        f"{label}: {note}"
+        of_run(label, note)
         for label, run in zip(fused_pairs[listed].labels, fused_pairs[listed].runs, strict=True)
         for note in run.measured.notes
     )

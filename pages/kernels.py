@@ -2,6 +2,7 @@
 
 from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.wording.first_lines import kernels_line
+from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import show_figure
@@ -48,7 +49,7 @@ with page(SPEC) as first_line:
     if choice.candidates:
         show_over_ranks(choice.comparison.pairs[choice.comparison.shown_first])
     show_notes(
-        f"{label}: {note}"
+        of_run(label, note)
         for label, run in zip(longest.labels, runs, strict=True)
         for note in run.notes
     )

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.empty_state import no_memory
@@ -48,4 +49,4 @@ with page(SPEC):
         show_vanished(comparison, runs[0], runs[1])
     show_live(runs, choice.comparison)
     show_segments(runs)
-    show_notes(f"{run.label}: {note}" for run in runs for note in run.report.notes)
+    show_notes(of_run(run.label, note) for run in runs for note in run.report.notes)

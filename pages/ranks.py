@@ -1,5 +1,6 @@
 """Page: who waits for whom among the ranks of a job, and what did compiling change for them?"""
 
+from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.empty_state import no_ranks
 from profiler_core.ui.notes import show_notes
@@ -47,7 +48,7 @@ with page(SPEC):
         show_notes(
             [
                 *chosen.without,
-                *(f"{chosen_job.label}: {n}" for chosen_job in jobs for n in chosen_job.job.notes),
+                *(of_run(chosen_job.label, n) for chosen_job in jobs for n in chosen_job.job.notes),
             ]
         )
         bring_folded()

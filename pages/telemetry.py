@@ -1,5 +1,6 @@
 """Page: did the GPU run in the same state for all runs, and what did a step cost in energy?"""
 
+from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.analysis.wording.telemetry import jitter_sentence
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.empty_state import no_samples
@@ -41,7 +42,7 @@ with page(SPEC):
         show_metrics(recorded_runs)
         show_definitions(recorded_runs)
         jitters = [(run.label, jitter_sentence(run.telemetry.jitter)) for run in recorded_runs.runs]
-        intervals = [f"{label}: {sentence}" for label, sentence in jitters if sentence]
+        intervals = [of_run(label, sentence) for label, sentence in jitters if sentence]
         show_notes([*recorded_runs.without, *missing_sentences(recorded_runs), *intervals])
     elif recorded_runs.metrics:
         show_metrics(recorded_runs)

@@ -24,6 +24,7 @@ from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import Basis, FusionGroup, FusionLedger, StepClass
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
 from profiler_core.analysis.ledger.work_units import HostStep, Unit
+from profiler_core.analysis.wording.sentence import of_run
 
 __all__ = ["FusionLedger", "LedgerSide", "fusion_ledger"]
 
@@ -237,9 +238,9 @@ def _notes(
 ) -> tuple[str, ...]:
     notes: list[str] = []
     for label, side, given in zip(("baseline", "candidate"), sides, inputs, strict=True):
-        notes.extend(f"The {label}: {sentence}" for sentence in given.left_out)
+        notes.extend(of_run(f"The {label}", sentence) for sentence in given.left_out)
         if given.log is not None:
-            notes.extend(f"The {label}: {sentence}" for sentence in given.log.lost)
+            notes.extend(of_run(f"The {label}", sentence) for sentence in given.log.lost)
         without = sum(
             step.form.steps.size * sum(execution.graph is None for execution in every)
             for step, every in zip(side.steps, side.executions, strict=True)

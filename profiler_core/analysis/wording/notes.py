@@ -10,7 +10,7 @@ from profiler_core.analysis.compare import (
 )
 from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.step_time import StepTime
-from profiler_core.analysis.wording.sentence import listed
+from profiler_core.analysis.wording.sentence import listed, of_run
 from profiler_core.model.run import RunRecord
 from profiler_core.units import format_count, format_duration, format_share
 
@@ -94,7 +94,7 @@ def _side(side: Side) -> list[str]:
         error = f": {record.error}" if record.error else "."
         notes.append(f"The run of {side.label} is {record.status}{error}")
     if record.measurement is not None:
-        notes += [f"{side.label}: {note}" for note in record.measurement.notes]
+        notes += [of_run(side.label, note) for note in record.measurement.notes]
     if side.summary is None:
         notes.append(f"{side.label} has no trace: its kernels and launches are not known.")
     elif is_empty(side.summary):
@@ -103,7 +103,7 @@ def _side(side: Side) -> list[str]:
             "no number to show for it."
         )
     else:
-        notes += [f"{side.label}: {note}" for note in side.summary.notes]
+        notes += [of_run(side.label, note) for note in side.summary.notes]
     return notes
 
 

@@ -29,6 +29,26 @@ def clause(sentence: str) -> str:
     return sentence.removesuffix(".")
 
 
+# What begins a sentence of ours with a capital of its own.
+_NAMES = (
+    "AOTAutograd", "Chrome", "Docker", "Dynamo", "HTA", "Inductor", "Kineto", "Linux", "Megatron",
+    "NCCL", "Nsight", "NVIDIA", "PyTorch", "Python", "Streamlit", "Triton",
+)  # fmt: skip
+
+
+def of_run(label: str, sentence: str) -> str:
+    """A sentence about one run among several, "default: its steps replay a CUDA graph".
+
+    Args:
+        label: of the run, or of several.
+        sentence: its first letter is small here, unless it is a name's or an abbreviation's.
+    """
+    is_word = sentence[1:2].islower() or sentence[1:2] == " "
+    if is_word and not sentence.startswith(_NAMES):
+        sentence = sentence[:1].lower() + sentence[1:]
+    return f"{label}: {sentence}"
+
+
 def capitalised(text: str) -> str:
     """The same with a capital letter at the beginning; all others stay."""
     return text[:1].upper() + text[1:]

@@ -5,7 +5,7 @@ import streamlit as st
 from profiler_core.analysis.ranks.claim import Waiting, claim_of
 from profiler_core.analysis.ranks.comparison import overlap_share
 from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link, without_profiler
-from profiler_core.analysis.wording.sentence import Phrase, listed
+from profiler_core.analysis.wording.sentence import Phrase, listed, of_run
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
@@ -65,6 +65,8 @@ def show_unreadable(chosen: ChosenJobs) -> None:
     """No rank of any job has times of GPU work: why not, and the counters that may be there."""
     st.html("<h1 class=fs-verdict>No rank has GPU times to show</h1>")
     show_notes(
-        f"{chosen_job.label}: {note}" for chosen_job in chosen.jobs for note in chosen_job.job.notes
+        of_run(chosen_job.label, note)
+        for chosen_job in chosen.jobs
+        for note in chosen_job.job.notes
     )
     show_counters(chosen.jobs)

@@ -6,7 +6,7 @@ from profiler_core.analysis.telemetry.fairness import Fairness
 from profiler_core.analysis.telemetry.metrics import Metrics
 from profiler_core.analysis.telemetry.run import RunTelemetry, without_samples
 from profiler_core.analysis.telemetry.series import Sampled
-from profiler_core.analysis.wording.sentence import listed
+from profiler_core.analysis.wording.sentence import listed, of_run
 from profiler_core.ingest.telemetry.reader import RunSamples
 from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
@@ -58,7 +58,7 @@ def recorded(choice: Choice) -> Recorded:
         for pair in choice.comparison.pairs
         if (judged := pair.numbers.fairness) is not None
     ]
-    sentences = tuple(f"{listed(labels)}: {reason}" for reason, labels in without.items())
+    sentences = tuple(of_run(listed(labels), reason) for reason, labels in without.items())
     return Recorded(tuple(runs), sentences, tuple(metrics), tuple(pairs))
 
 
