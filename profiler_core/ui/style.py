@@ -116,7 +116,7 @@ _RULES = """
 div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .st-key-fs_map_scroll { overflow-x:auto; }
 .st-key-fs_map_scroll > div { min-width:var(--fs-map-least,640px); }
-/* Beside a dossier one candidate's map fits into a window of 1280 px. */
+/* Beside a dossier the maps of two candidates fit into a window of 1280 px. */
 [data-testid=stMainBlockContainer]:has(.fs-dossier) .st-key-fs_map_scroll > div {
   min-width:var(--fs-map-beside,500px); }
 .fs-findings { max-width:1000px; }
