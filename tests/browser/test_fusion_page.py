@@ -139,3 +139,20 @@ def test_no_page_is_wider_than_its_window(browser: Browser, server: Server, name
     for page in watched_page(browser):
         for width in widths(page, server.link(name, bar="pointwise", item="group:1.0", **TWO)):
             expect_to_fit(page, width)
+
+
+def test_the_maps_of_two_candidates_fit_beside_a_dossier(page: Page, server: Server) -> None:
+    """At 1 280 px the second one lay beyond the edge."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    bert = "sample/bert"
+    runs = {
+        "baseline": f"{bert}/eager",
+        "candidate": [f"{bert}/default", f"{bert}/reduce-overhead"],
+    }
+    page.goto(server.link("fusion", **runs, item="group:1.6"))
+    ready(page)
+    expect(page.locator(".fs-dossier")).to_be_visible()
+    page.wait_for_function(
+        "(() => { const map = document.querySelector('.st-key-fs_map_scroll');"
+        " return map && map.scrollWidth <= map.clientWidth + 1 })()"
+    )
