@@ -87,7 +87,7 @@ def test_a_log_that_cannot_be_read_costs_what_rests_on_it_alone(breaky, monkeypa
     assert main(["compare", str(CAPTURES / "breaky.eager"), str(breaky), "--json"]) == 0
     (candidate,) = json.loads(capsys.readouterr().out)["candidates"]
     assert candidate["fusion"] is not None
-    assert "default: the log is cut." in candidate["notes"]
+    assert "default: The log is cut." in candidate["notes"]
     assert main(["logs", str(breaky)]) == BadInput.exit_status
 
 

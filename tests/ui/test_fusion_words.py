@@ -48,7 +48,7 @@ def test_bandwidth_is_held_against_the_memory_only_beyond_the_cache():
     peaks = peaks_of("NVIDIA H200")
     large = replace(
         GROUP.baseline,
-        n_kernels=5,
+        n_events=5,
         time_ns=5 * 50_000,
         bytes_read=10**9 // 2,
         bytes_written=5 * 10**8,

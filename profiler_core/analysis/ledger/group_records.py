@@ -86,7 +86,7 @@ def share(
     for number, position in places:
         for one_form in alike:
             unit, n = one_form.units[position], one_form.n
-            time = n_copies = 0
+            time = 0
             graph = graph_of.get(unit.run) if unit.run is not None else None
             bytes_each = bytes_of(unit, graph, outputs.get(number))
             moved.append(None if bytes_each is None else (bytes_each[0] * n, bytes_each[1] * n))
@@ -96,11 +96,13 @@ def share(
                 kernel = kernels.setdefault((side.names[event], side.categories[event]), [0, 0])
                 kernel[0] += n
                 kernel[1] += duration
-                n_copies += n if side.categories[event] in NO_KERNELS else 0
+            n_copies = _n_copies(side, unit.events) * n
             n_kernels = len(unit.events) * n - n_copies
             record = operators.setdefault(unit.name, [0, 0, 0, 0])
-            for place, number_of in enumerate((n, n_kernels, time, n_copies)):
-                record[place] += number_of
+            record[0] += n
+            record[1] += n_kernels
+            record[2] += time
+            record[3] += n_copies
             work = works.setdefault(works_for.get(number, ()), _Work())
             work.add(n_kernels, n_copies, time, moved[-1])
             total += time
@@ -122,6 +124,10 @@ def share(
         undecidable_ns=undecidable,
         modules=_records(works),
     )
+
+
+def _n_copies(side: ReadSide, events: Sequence[int]) -> int:
+    return sum(side.categories[event] in NO_KERNELS for event in events)
 
 
 @dataclass(slots=True)
