@@ -1,7 +1,8 @@
 """How wide the overview's table is taken to be, so that what stands beside it moves below it."""
 
 from profiler_core.analysis.rows.table import Cell, Change, Table
-from profiler_core.ui.overview.measure_table import table_width_px
+from profiler_core.ui.overview.measure_table import how_measured, table_width_px
+from tests.apps import checked, opened
 
 
 def a_table(n_candidates: int, value: str, change: str) -> Table:
@@ -19,3 +20,15 @@ def test_long_values_of_three_runs_need_more_room_than_short_ones() -> None:
 
 def test_a_change_that_is_missing_keeps_its_place() -> None:
     assert table_width_px(a_table(1, "0 B", "")) == table_width_px(a_table(1, "0 B", "−3 %"))
+
+
+def test_how_steps_are_timed_is_one_click_from_what_the_numbers_mean() -> None:
+    """docs/measuring.md was linked from no page."""
+    app = opened("overview", baseline="sample/bert/eager", candidate="sample/bert/default")
+    assert not any("## From rounds to a verdict" in part.value for part in app.markdown)
+    app = checked(app.toggle(key="how_measured").set_value(True).run())
+    assert any("## From rounds to a verdict" in part.value for part in app.markdown)
+
+
+def test_its_links_to_other_files_of_the_documentation_lead_nowhere_else() -> None:
+    assert "](" not in how_measured()

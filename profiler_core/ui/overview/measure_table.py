@@ -1,17 +1,23 @@
 """The comparison as one table: runs as columns, measures as rows, the change beside the value."""
 
+import re
+from functools import cache
+
 import streamlit as st
 
 from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.rows.measures import definitions, measure_rows, result_rows
 from profiler_core.analysis.rows.table import Cell, Table
 from profiler_core.markup import Markup, render
+from profiler_core.resources import docs_directory
+from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.states import state_badge
 from profiler_core.ui.table import show_table
 
 # Of a cell's text at the size of the style sheet: px of a character, of one of a change, around.
 _CHARACTER_PX, _CHANGE_PX, _PADDING_PX = 7.6, 6.6, 20
 _LEAST_CHANGE_PX = 46  # with the space before it, kept free where a value has no change
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 _LEAST_PX = 90  # of a column: a run's name breaks where it must
 
 
@@ -46,3 +52,18 @@ def show_definitions(comparison: ComparedNumbers) -> None:
     """Each number's meaning, folded: titles that need a mouse are not enough."""
     with st.expander("What each number means", type="compact"):
         st.html(render("page/definitions.html", definitions=definitions(comparison)))
+        _show_how_measured()
+
+
+@fragment
+def _show_how_measured() -> None:
+    """The documentation of how steps are timed; sent to the browser where it is asked for."""
+    if st.toggle("How a capture times steps, and how sure a ratio is", key="how_measured"):
+        st.markdown(how_measured())
+
+
+@cache
+def how_measured() -> str:
+    """docs/measuring.md below its title; links to other files are their words alone."""
+    text = (docs_directory() / "measuring.md").read_text("utf-8")
+    return _LINK.sub(r"\1", text.partition("\n")[2])
