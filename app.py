@@ -23,11 +23,18 @@ from profiler_core.ui.own_machine.gate import MIDDLEWARE
 from profiler_core.ui.problem_card import show_script_error
 from profiler_core.ui.routes import all_routes
 from profiler_core.ui.script_hints import HINTS
-from profiler_core.ui.server import keep_files_private, refuse_public_address
+from profiler_core.ui.server import (
+    keep_files_private,
+    refuse_foreign_secrets,
+    refuse_public_address,
+)
 from profiler_core.ui.server_log import REQUEST_IDS, configure
 from profiler_core.ui.startup import lifespan
 from profiler_core.ui.streamlit_routes import STREAMLIT_ROUTES
 from profiler_core.ui.widget_values import check_widget_values
+
+if __name__ != "__main__":
+    refuse_foreign_secrets()  # the next line reads them
 
 app = st.App(
     entry_script(),

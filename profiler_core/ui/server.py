@@ -4,12 +4,16 @@ import logging
 import os
 import stat
 import sys
+from pathlib import Path
 
 from streamlit import config
+from streamlit.config_option import ConfigOption
 
 from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
 from profiler_core.operate.addresses import is_loopback
+from profiler_core.operate.plan import SECRETS
+from profiler_core.resources import app_file
 from profiler_core.ui.sign_in.needed import is_needed
 
 _log = logging.getLogger(__name__)
@@ -45,6 +49,33 @@ def refuse_public_address() -> None:
         f"Fusionscope does not start on {named}: whoever reaches it could run code as you, and "
         "nobody is asked to sign in. "
         "Use --server.address=localhost, or set up [team] and sign-in (docs/deploy.md)."
+    )
+
+
+def refuse_foreign_secrets() -> None:
+    """End the process where Streamlit would read a secrets.toml of the folder it was started in.
+
+    What such a file holds becomes variables of this process and of all that it starts, PATH and
+    PYTHONPATH too, and the folder may be somebody else's. The folders of app.py and of the user
+    count, and what the command line names; `secrets.files` of that folder's config.toml does not.
+
+    Raises:
+        SystemExit: with a sentence for the terminal.
+    """
+    here = Path.cwd()
+    if here.resolve() in (Path.home().resolve(), app_file().parent.resolve()):
+        return
+    settings = here / SECRETS.with_name("config.toml")
+    where = config.get_where_defined("secrets.files")
+    if where == str(settings):
+        named = settings
+    elif where == ConfigOption.DEFAULT_DEFINITION and (here / SECRETS).exists():
+        named = here / SECRETS
+    else:
+        return
+    sys.exit(
+        f"Fusionscope does not start here: variables of every process would be made of {named}. "
+        f"Start it from another folder, or name the file that you mean: --secrets.files={SECRETS}."
     )
 
 

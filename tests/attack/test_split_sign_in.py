@@ -14,7 +14,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey
 
 from tests.attack.browser_session import session, text_of
-from tests.attack.servers import Dashboard, dashboard
+from tests.attack.servers import STREAMLIT, Dashboard, dashboard
 from tests.browser.provider import COOKIE_SECRET, running_provider, secrets_toml
 from tests.quick_python import variables
 
@@ -43,10 +43,11 @@ def team(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> Iterat
     home = tmp_path_factory.mktemp("split-home")
     (home / "settings.toml").write_text(SETTINGS)
     folder = tmp_path_factory.mktemp("split-server")
-    (folder / ".streamlit").mkdir()
+    secrets = folder / "secrets.toml"
+    command = (*STREAMLIT, f"--secrets.files={secrets}")
     with running_provider(PEOPLE) as provider:
-        (folder / ".streamlit" / "secrets.toml").write_text(secrets_toml(provider))
-        with dashboard(folder, home, **variables(quick_python)) as running:
+        secrets.write_text(secrets_toml(provider))
+        with dashboard(folder, home, command, **variables(quick_python)) as running:
             yield running
 
 

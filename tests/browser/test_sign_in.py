@@ -72,10 +72,11 @@ def team(
     team_home: Path, tmp_path_factory: pytest.TempPathFactory, quick_python: Path
 ) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("team-server")
-    (folder / ".streamlit").mkdir()
+    secrets = folder / "secrets.toml"
+    more = variables(quick_python) | {"STREAMLIT_SECRETS_FILES": str(secrets)}
     with running_provider(PEOPLE) as provider:
-        (folder / ".streamlit" / "secrets.toml").write_text(secrets_toml(provider))
-        with running_server(team_home, folder / "log.txt", **variables(quick_python)) as server:
+        secrets.write_text(secrets_toml(provider))
+        with running_server(team_home, folder / "log.txt", **more) as server:
             yield server
 
 

@@ -45,6 +45,31 @@ def test_it_starts_from_any_folder_with_its_own_settings(tmp_path, command):
         process.communicate(timeout=20)
 
 
+@pytest.mark.parametrize("file", ["secrets.toml", "config.toml"])
+def test_no_variables_are_made_of_a_file_of_somebody_elses_folder(tmp_path, file):
+    """Streamlit would put its PATH, PYTHONPATH and LD_PRELOAD into every process."""
+    ran, theirs = tmp_path / "ran.txt", tmp_path / "theirs"
+    (theirs / ".streamlit").mkdir(parents=True)
+    (theirs / "sitecustomize.py").write_text(f"open({str(ran)!r}, 'a').write('theirs')\n")
+    secrets = theirs / (".streamlit/secrets.toml" if file == "secrets.toml" else "x.toml")
+    secrets.write_text(f'PYTHONPATH = "{theirs}"\n')
+    if file == "config.toml":
+        text = f'[secrets]\nfiles = ["{secrets}"]\n'
+        (theirs / ".streamlit" / "config.toml").write_text(text)
+    command = ["-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true"]
+    ended = subprocess.run(
+        [sys.executable, "-P", *command, f"--server.port={free_port()}"],
+        cwd=theirs,
+        env={**os.environ, "FUSIONSCOPE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=START_TIMEOUT_S,
+    )
+    assert ended.returncode != 0
+    assert f"{theirs / '.streamlit' / file}. Start it from another folder" in ended.stderr
+    assert not ran.exists()
+
+
 def wait_for(url: str, process: "subprocess.Popen[str]") -> dict:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
