@@ -154,13 +154,15 @@ class _AnotherConstant(torch.nn.Module):
         torch.distributed.all_reduce(gathered)
         return y + gathered
 
-    @torch.compile(backend="aot_eager", dynamic=False)
     def scaled(self, x, scale):
         return self.linear(x) * scale
 
 
 def recompiles_on_rank_1():
-    return _AnotherConstant(), (torch.randn(2, 4),)
+    model = _AnotherConstant()
+    # Not as a decorator: Dynamo and Inductor would be imported for each workload of this file.
+    model.scaled = torch.compile(model.scaled, backend="aot_eager", dynamic=False)
+    return model, (torch.randn(2, 4),)
 
 
 def with_marks_for_a_profiler():
