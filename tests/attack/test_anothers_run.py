@@ -23,6 +23,8 @@ from tests.attack.api import Answer, call, token_of, zipped
 from tests.attack.conftest import ISSUER, Server
 from tests.store.history.samples import redated_copy
 
+pytestmark = pytest.mark.usefixtures("quick_modules")
+
 TEAM = '[team]\nrunners = ["*@example.org"]\n'
 ADA, MALLORY = "ada@example.org", "mallory@example.org"
 FORGED = {"status": "failed", "measurement": None, "workload": "forged"}

@@ -12,6 +12,8 @@ from profiler_core.store.history import waiting_deeds
 from tests.attack.api import call, token_of
 from tests.attack.conftest import TEAM, VIEWER, Server
 
+pytestmark = pytest.mark.usefixtures("quick_modules")
+
 LONG = "x" * 50_000
 MOST_BYTES = 12_000  # of one entry
 

@@ -17,6 +17,8 @@ from tests.attack.api import call, token_of, zip_of
 from tests.attack.conftest import RUNNER, TEAM, Server
 from tests.everything import comparisons
 
+pytestmark = pytest.mark.usefixtures("quick_modules")
+
 LONG = "w" * 200_000
 FIELDS: tuple[dict[str, Any], ...] = (
     *({field: LONG} for field in ("run_id", "capture_id", "name", "workload", "variant")),

@@ -16,6 +16,8 @@ from profiler_core.store.history.tables import runs as table
 from tests.apps import opened, text_of
 from tests.store.history.samples import redated_copy
 
+pytestmark = pytest.mark.usefixtures("quick_modules")
+
 N_RUNS = 50
 DATES = (
     "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-02-30T25:61:61Z", "x" * 10_000,

@@ -18,6 +18,7 @@ from profiler_core.ui.own_machine.cookie import cookie_name, new_cookie
 from profiler_core.ui.routes import all_routes
 from profiler_core.ui.routes.token import sign
 from tests.attack.servers import ROOT, STREAMLIT, Dashboard, dashboard, started
+from tests.quick_python import variables
 
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
 SECRET_NAME = "project-nightingale"
@@ -45,12 +46,18 @@ STREAMLITS = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+def quick(quick_python: Path) -> dict[str, str]:
+    """With these variables a dashboard is forked; what is no module starts as users start it."""
+    return variables(quick_python)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, quick: dict[str, str]) -> Iterator[Dashboard]:
     home = tmp_path_factory.mktemp("home")
     for variant in ("eager", "reduce-overhead"):
         folder = home / "runs" / SECRET_NAME / variant
         shutil.copytree(CAPTURES / f"customcnn_b1.{variant}", folder)
-    with dashboard(tmp_path_factory.mktemp("server"), home) as running:
+    with dashboard(tmp_path_factory.mktemp("server"), home, **quick) as running:
         yield running
 
 
@@ -224,11 +231,11 @@ def test_a_change_from_another_port_is_refused(server: Dashboard, owner: str) ->
 
 
 def test_a_cookie_outlives_the_server_and_holds_below_a_base_path(
-    server: Dashboard, owner: str, tmp_path: Path
+    server: Dashboard, owner: str, tmp_path: Path, quick: dict[str, str]
 ) -> None:
     command = (*STREAMLIT, "--server.baseUrlPath=tools/scope")
     shutil.copy(server.home / "server.key", tmp_path)
-    with dashboard(tmp_path / "again", tmp_path, command, base="/tools/scope") as again:
+    with dashboard(tmp_path / "again", tmp_path, command, "/tools/scope", **quick) as again:
         assert again.ask("/tools/scope/", cookie=owner).status == 200
         assert again.ask("/tools/scope/").status == 403
         entered = again.ask(path_of(again.link))
@@ -314,9 +321,10 @@ PUBLIC = [
 
 @pytest.mark.parametrize(("command", "environment"), PUBLIC)
 def test_a_public_address_without_sign_in_refuses_to_start(
-    tmp_path: Path, command: list[str], environment: dict[str, str]
+    tmp_path: Path, command: list[str], environment: dict[str, str], quick: dict[str, str]
 ) -> None:
-    process, log = started([*command, "--server.port=0"], tmp_path, tmp_path, **environment)
+    command = [*command, "--server.port=0"]
+    process, log = started(command, tmp_path, tmp_path, **environment, **quick)
     assert process.wait(END_TIMEOUT_S) == 1
     (line,) = log.read_text().strip().splitlines()
     assert line.startswith("Fusionscope does not start on ")
@@ -324,20 +332,24 @@ def test_a_public_address_without_sign_in_refuses_to_start(
     assert "[team]" in line
 
 
-def test_a_public_address_with_unreadable_settings_refuses_to_start(tmp_path: Path) -> None:
+def test_a_public_address_with_unreadable_settings_refuses_to_start(
+    tmp_path: Path, quick: dict[str, str]
+) -> None:
     (tmp_path / "settings.toml").write_text("[team")
     command = [*STREAMLIT, "--server.address=0.0.0.0", "--server.port=0"]
-    process, log = started(command, tmp_path, tmp_path)
+    process, log = started(command, tmp_path, tmp_path, **quick)
     assert process.wait(END_TIMEOUT_S) == 1
     *_, line = lines = log.read_text().strip().splitlines()
     assert "settings.toml cannot be used" in line
     assert not any("Traceback" in line for line in lines)
 
 
-def test_a_public_address_with_sign_in_starts_and_the_sign_in_decides(tmp_path: Path) -> None:
+def test_a_public_address_with_sign_in_starts_and_the_sign_in_decides(
+    tmp_path: Path, quick: dict[str, str]
+) -> None:
     (tmp_path / "settings.toml").write_text('[team]\nadmins = ["ada@example.org"]\n')
     command = (*STREAMLIT, "--server.address=0.0.0.0")
-    with dashboard(tmp_path / "team", tmp_path, command) as team:
+    with dashboard(tmp_path / "team", tmp_path, command, **quick) as team:
         assert "enter=" not in team.link
         assert team.ask("/").status == 200
         assert team.ask("/api/runs/export").status == 401

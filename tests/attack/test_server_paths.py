@@ -24,6 +24,8 @@ from tests.attack.api import Answer, call, token_of, zip_of, zipped
 from tests.attack.conftest import RUNNER, TEAM, Server
 from tests.store.history.samples import redated_copy
 
+pytestmark = pytest.mark.usefixtures("quick_modules")
+
 
 @pytest.fixture
 def team(server: Server, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:

@@ -14,6 +14,8 @@ from tests.attack.api import call, person_of, token_of, zip_of
 from tests.attack.conftest import RUNNER, TEAM, Server
 from tests.uploading import accept
 
+pytestmark = pytest.mark.usefixtures("quick_modules")
+
 RUN = b'{"schema_version": 1, "run_id": "zeros", "status": "finished"}'
 QUOTA = 1_000_000  # bytes
 

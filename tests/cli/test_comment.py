@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -189,7 +188,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def run_steps(
-    folder: Path, server: Api, captured: Path | None = None, **inputs: str
+    folder: Path, server: Api, python: Path, captured: Path | None = None, **inputs: str
 ) -> list[tuple[str, int]]:
     """The steps of action.yml with these inputs; (id, exit status) of each that ran.
 
@@ -201,7 +200,7 @@ def run_steps(
     command.write_text(
         '#!/bin/sh\nif [ "$1" = capture ]; then printf "Measuring\\n%s\\n"'
         f" {shlex.quote(str(captured))}; exit; fi\n"
-        f'exec {sys.executable} -m profiler_core "$@"\n'
+        f'exec {python} -m profiler_core "$@"\n'
     )
     command.chmod(0o755)
     event = folder / "event.json"
@@ -238,22 +237,26 @@ def run_steps(
     return ended
 
 
-def test_the_steps_of_the_action_judge_report_and_comment_once(api, tmp_path):
+def test_the_steps_of_the_action_judge_report_and_comment_once(api, tmp_path, quick_python):
     runs = {"baseline": str(SAMPLE / "eager"), "candidate": str(SAMPLE / "default")}
-    passed = run_steps(tmp_path, api, **runs, limits="--max-step-time +80%")
+    passed = run_steps(tmp_path, api, quick_python, **runs, limits="--max-step-time +80%")
     assert passed == [("gate", 0), ("comment", 0), ("end", 0)]
     (comment,) = api.comments
     assert "The gate is passed" in comment["body"] and "customcnn" in comment["body"]
     assert "The gate is passed" in (tmp_path / "summary.md").read_text()
     assert (tmp_path / "fusionscope-runs" / "report.html").stat().st_size > 10_000
-    failed = run_steps(tmp_path, api, **runs, limits="--max-kernels 1", link="https://scope.test/x")
+    failed = run_steps(
+        tmp_path, api, quick_python, **runs, limits="--max-kernels 1", link="https://scope.test/x"
+    )
     assert failed == [("gate", 0), ("comment", 0), ("end", 1)]
     (comment,) = api.comments
     assert "Regression" in comment["body"] and "(https://scope.test/x)" in comment["body"]
 
 
 @pytest.mark.parametrize("name", ["20260101-000000-a", "99991231-235959-z"])
-def test_the_capture_of_this_job_is_judged_whatever_else_lies_there(api, tmp_path, name):
+def test_the_capture_of_this_job_is_judged_whatever_else_lies_there(
+    api, tmp_path, name, quick_python
+):
     """Of an earlier job, or committed by the pull request, which would judge itself."""
     runs = tmp_path / "fusionscope-runs"
     captured = runs / "20260102-000000-b"
@@ -264,17 +267,17 @@ def test_the_capture_of_this_job_is_judged_whatever_else_lies_there(api, tmp_pat
     victim.write_text("mine")
     (runs / "gate.xml").symlink_to(victim)
     steps = run_steps(
-        tmp_path, api, captured, workload="model.py:build", baseline=str(SAMPLE / "eager"),
-        limits="--max-step-time +80%", comment="false",
+        tmp_path, api, quick_python, captured, workload="model.py:build",
+        baseline=str(SAMPLE / "eager"), limits="--max-step-time +80%", comment="false",
     )  # fmt: skip
     assert steps == [("capture", 0), ("gate", 0), ("end", 0)]
     assert victim.read_text() == "mine"
 
 
-def test_what_lies_in_the_folder_of_runs_is_no_candidate(api, tmp_path):
+def test_what_lies_in_the_folder_of_runs_is_no_candidate(api, tmp_path, quick_python):
     """Without a capture of this job nothing of the pull request's own files is judged."""
     shutil.copytree(SAMPLE / "default", tmp_path / "fusionscope-runs" / "99991231-0" / "default")
-    steps = run_steps(tmp_path, api, baseline=str(SAMPLE / "eager"), comment="false")
+    steps = run_steps(tmp_path, api, quick_python, baseline=str(SAMPLE / "eager"), comment="false")
     assert steps[0] == ("gate", 2)
 
 

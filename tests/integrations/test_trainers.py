@@ -3,7 +3,6 @@
 import gzip
 import json
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +20,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(900)]
 
 
-def trained(trainer, variant, out, python=sys.executable):
+def trained(trainer, variant, out, python):
     """The run directory that the example leaves; only the Recorder's folder is on its path."""
     done = subprocess.run(
         [python, str(EXAMPLES / f"train_{trainer}.py"), variant, str(out)],
@@ -77,9 +76,11 @@ def test_a_step_is_one_update_with_all_of_its_batches_and_no_evaluation(runs, tr
     assert names["aten::nll_loss_forward"] == losses
 
 
-def test_what_is_recorded_eager_and_compiled_compares(runs, tmp_path, capsys, monkeypatch):
+def test_what_is_recorded_eager_and_compiled_compares(
+    runs, tmp_path, capsys, monkeypatch, quick_python
+):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
-    compiled = trained("accelerate", "default", tmp_path / "runs")
+    compiled = trained("accelerate", "default", tmp_path / "runs", quick_python)
     record = open_run(compiled).record
     assert (record.variant, record.spec["compile"]) == ("default", True)
     assert main(["compare", str(runs["accelerate"]), str(compiled), "--json"]) == 0
