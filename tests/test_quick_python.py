@@ -93,10 +93,10 @@ def test_what_torch_sets_in_a_test_no_capture_inherits(monkeypatch):
 SOURCE = '#include <cstdio>\nextern "C" int answer() { return %d; }\n'
 
 
-def built(folder, number, *options):
+def built(folder, number, *options, source=SOURCE):
     """What the session's compiler makes of a source in this folder: the answer, and how it went."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "kernel.cpp").write_text(SOURCE % number)
+    (folder / "kernel.cpp").write_text(source % number)
     library = folder / "kernel.so"
     words = [folder / "kernel.cpp", "-shared", "-fPIC", *options, "-o", library]
     subprocess.run([os.environ["CXX"], *words], check=True)
@@ -124,6 +124,41 @@ def test_a_library_is_made_once_and_anew_for_another_source_or_option(own_compil
     assert built(tmp_path / "third", 2)[0] == 2
     assert built(tmp_path / "fourth", 2, "-O1")[0] == 2
     assert own_compiler() == 3
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="without g++ nothing is compiled")
+def test_headers_are_compiled_for_the_second_library_with_the_same_options(own_compiler, tmp_path):
+    prefix = tmp_path / "include" / "torch" / "csrc" / "inductor" / "cpp_prefix.h"
+    prefix.parent.mkdir(parents=True)
+    prefix.write_text("#pragma once\n#include <cstdint>\n")
+    (prefix.parents[3] / "Python.h").write_text("")
+    (prefix.parent / "first.h").write_text("#pragma once\nstatic int64_t of_the_prefix = 40;\n")
+    text = (
+        "\n#include <torch/csrc/inductor/cpp_prefix.h>\n#include <torch/csrc/inductor/first.h>\n"
+        'extern "C" int64_t answer() { return of_the_prefix + %d; }\n'
+    )
+    include, asked_of_real = f"-I{prefix.parents[3]}", []
+    for number, option in ((1, "-O1"), (2, "-O1"), (3, "-O1"), (4, "-O0")):
+        before = own_compiler() if number > 1 else 0
+        answer, _ = built(tmp_path / str(number), number, include, option, source=text)
+        assert answer == 40 + number
+        asked_of_real.append(own_compiler() - before)
+    assert asked_of_real == [1, 2, 1, 1]  # twice: the header, and the second library
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="without g++ nothing is compiled")
+def test_headers_that_cannot_be_compiled_are_read_anew(own_compiler, tmp_path):
+    prefix = tmp_path / "include" / "torch" / "csrc" / "inductor" / "cpp_prefix.h"
+    prefix.parent.mkdir(parents=True)
+    prefix.write_text("#define OF_THE_PREFIX 40\n")  # and there is no Python.h
+    text = (
+        "#include <torch/csrc/inductor/cpp_prefix.h>\n"
+        'extern "C" int answer() { return OF_THE_PREFIX + %d; }\n'
+    )
+    include = ("-nostdinc", f"-I{prefix.parents[3]}")
+    for number, most in ((1, 1), (2, 3), (3, 4)):
+        assert built(tmp_path / str(number), number, *include, source=text)[0] == 40 + number
+        assert own_compiler() == most
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="without g++ nothing is compiled")

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import pytest
 from packaging.requirements import Requirement
 
+from tests.quick_python import QUICK_COMPILER
 from tests.requirements import sections
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -211,7 +212,10 @@ def outcomes(folder: Path) -> Mapping[str, Outcome]:
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
          "-p", "no:timeout", "--junitxml=it.xml", "--fusionscope-update", "test_it.py"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "FUSIONSCOPE_HOME": str(folder / "home")},
+        env={
+            **os.environ, **QUICK_COMPILER, "PYTHONPATH": str(ROOT),
+            "FUSIONSCOPE_HOME": str(folder / "home"),
+        },
         capture_output=True,
         text=True,
     )  # fmt: skip
