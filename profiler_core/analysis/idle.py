@@ -28,19 +28,19 @@ MOST_WAY_NS = 1_000_000
 _USUAL_GAP_NS = 1_200.0
 _ENOUGH_GAPS = 20
 
-# Causes in the order in which tables show them, with what they mean.
+# Causes in the order in which tables show them, as they follow "idle, most of it".
 CAUSES: dict[str, str] = {
-    "between_kernels": "the device's own pace: the next launch had returned before",
-    "launch_latency": "as between kernels, but beyond 10 µs a gap; or 1 ms after a late launch",
-    "dependency": "the next event, launched in time, waited for another stream",
+    "between_kernels": "between kernels, with the next kernel already queued",
+    "launch_latency": "in gaps of more than 10 µs, with the next kernel already launched",
+    "dependency": "waiting for another stream, with the next kernel already queued",
     "host_guards": "guards, cache lookup and prologue of a compiled region",
     "host_between_compiled_calls": "code between two compiled calls of one step",
     "host_synchronisation": "a call that waits for the device",
     "host_data_loader": "the data loader",
     "host_launching": "launch calls, and their way to the device",
     "host_other": "other Python or C++ on the launching thread",
-    "tail": "after a step's last event, up to its end",
-    "other": "the launch of the next event is not in the trace",
+    "tail": "after the step's last kernel, up to its end",
+    "other": "before kernels whose launch is not in the trace",
 }
 
 

@@ -59,6 +59,9 @@ def test_a_review_is_begun_noted_decided_signed_and_found_again(
     for page in watched_page(browser):
         address = begun(page, own_server, "Week 47 · customcnn")
         expect(page.get_by_text("What stands out in reduce-overhead")).to_be_visible()
+        told = "".join(page.locator(".fs-rv-side, .fs-finding").all_text_contents())
+        assert "\u00a0µs" in told
+        assert not re.search(r"\d [mµ]s", told)  # nowhere a line may end before the unit
 
         page.get_by_role("button", name="Add a note").first.click()
         page.get_by_role("textbox", name="Note").fill(HOSTILE)

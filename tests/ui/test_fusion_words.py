@@ -1,6 +1,8 @@
 """What is said about a group, and where its generated code is found."""
 
+import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -8,10 +10,12 @@ import pytest
 from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.dossier.generated import calls_of_group
 from profiler_core.analysis.ledger.bandwidth import bandwidth
+from profiler_core.analysis.ledger.group_modules import without_module
 from profiler_core.analysis.ledger.match import Evidence
 from profiler_core.analysis.ledger.result import Kind
 from profiler_core.analysis.wording.groups import how_known, what_kind
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
+from profiler_core.ui.fusion.coverage import coverage_sentence
 from tests.figures.many_groups import many_groups
 
 GROUP = many_groups(1).groups[0]
@@ -65,3 +69,35 @@ def test_bandwidth_is_held_against_the_memory_only_beyond_the_cache():
     assert not bandwidth(large, 5, replace(peaks, l2_bytes=None)).at_peak
     assert bandwidth(large, 5, None).share is None
     assert bandwidth(GROUP.baseline, 5, peaks) is None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        ({}, "in 125 groups."),
+        ({3: "only in the candidate", 4: "removed"}, "in 125 groups."),
+        ({3: "only in the candidate", 4: "unmatched"}, "in 124 of 125 groups."),
+    ],
+)
+def test_the_line_above_the_map_counts_the_groups_that_its_notes_count(kinds, words):
+    """It said 123 groups, and a note below it "2 of 125 groups"."""
+    ledger = many_groups(125)
+    groups = tuple(
+        replace(group, kind=kinds.get(number, "matched"), module=None if number in (7, 8) else "h")
+        for number, group in enumerate(ledger.groups)
+    )
+    pair = SimpleNamespace(
+        ledger=replace(ledger, groups=groups),
+        labels=("eager", "default"),
+        time_word="GPU time",
+        numbers=SimpleNamespace(workloads_differ=False),
+    )
+    assert words in coverage_sentence(pair)
+    (note,) = without_module(groups)
+    assert re.match("2 of 125 groups have no module", note)
+
+
+def test_a_note_of_fewer_groups_says_which_it_leaves_out():
+    groups = (*many_groups(3).groups, replace(GROUP, phase="update"))
+    (note,) = without_module([replace(groups[0], module=None), *groups[1:]])
+    assert note.startswith("1 of 3 groups outside the optimizer have no module")

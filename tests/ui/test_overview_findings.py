@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -65,10 +66,22 @@ def test_the_dossier_of_a_finding_leads_to_the_page_that_shows_it(home):
     assert "See it on Timeline" in text
 
 
+def test_no_line_of_a_finding_ends_between_a_number_and_its_unit():
+    """On *Review* "296" ended a line, and "µs" began the next."""
+    row = FindingRow(
+        "It takes 296 µs.", "973 µs of `x`.", "Save 3 %.", "1 ms", "per step", "x", is_grave=False,
+        interval="2 ms to 3 ms", overlaps="4 ms are shared.",
+    )  # fmt: skip
+    drawn = render("page/findings.html", findings=[(row, None, "")])
+    assert not re.search(r"\d (?:[mµ]s|%)", drawn), drawn
+    assert len(re.findall(r"\d\u00a0(?:[mµ]s|%)", drawn)) == 7
+
+
 def test_a_finding_of_a_review_is_drawn_without_a_dossier():
     row = FindingRow(
         "Two breaks.", "Seen twice.", "Mend them.", "1 ms", "per step", "x", is_grave=False
     )
     drawn = render("page/findings.html", findings=[(row, None, "compilation?x=1")])
     assert "<b>Two breaks.</b>" in drawn
+    assert "<b>1\u00a0ms</b>" in drawn
     assert 'data-page href="compilation?x=1"' in drawn

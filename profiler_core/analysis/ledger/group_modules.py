@@ -76,9 +76,10 @@ def without_module(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
             "No group has a module: neither side has a dynamo graph that names parameters by "
             "their path (torch 2.5 on, structured logs) nor Python calls in its trace.",
         )
+    outside = " outside the optimizer" if len(asked) < len(groups) else ""
     return (
-        f"{missing} of {len(asked)} groups have no module: no node of a graph and no Python call "
-        "is theirs.",
+        f"{missing} of {len(asked)} groups{outside} have no module: no node of a graph and no "
+        "Python call is theirs.",
     )
 
 

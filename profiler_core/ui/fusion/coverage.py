@@ -23,11 +23,14 @@ def coverage_sentence(pair: Pair) -> str:
     """As HTML: shares of both sides, number of groups, and what only one side has."""
     ledger = pair.ledger
     baseline, candidate = (escape(clipped(label, _LONGEST)) for label in pair.labels)
-    n = sum(1 for _ in ledger.of_kind("matched"))
+    n_all = len(ledger.groups)
+    n_unmatched = sum(1 for _ in ledger.of_kind("unmatched"))
+    n_placed = format_count(n_all - n_unmatched)
+    of_all = f" of {format_count(n_all)}" if n_unmatched else ""
     text = (
         f"<b>{format_share(ledger.coverage_baseline)}</b> of the {pair.time_word} of {baseline} "
         f"and <b>{format_share(ledger.coverage_candidate)}</b> of that of {candidate} is placed, "
-        f"in {format_count(n)} group{'' if n == 1 else 's'}."
+        f"in {n_placed}{of_all} group{'' if n_all == 1 else 's'}."
     )
     text += f" {how_ledger_knows(ledger)}"
     if ledger.compiled_only_ns:

@@ -7,6 +7,7 @@ import streamlit as st
 from profiler_core.analysis.wording.difference import difference_sentence, prediction_sentence
 from profiler_core.dates import short
 from profiler_core.errors import FusionscopeError
+from profiler_core.markup import with_units
 from profiler_core.model.history import RecordedRun
 from profiler_core.model.review import Difference, FindingTask, Review, ReviewFinding
 from profiler_core.session.cache import SHARED
@@ -41,7 +42,8 @@ def offer_remeasuring(review: Review, finding: ReviewFinding, task: FindingTask 
             st.html("<p class=fs-note>One of the two was not timed, so nothing can be told.</p>")
             return
         sentences = (difference_sentence(difference), prediction_sentence(difference))
-        st.html(f"<p class=fs-rv-task>{escape(' '.join(filter(None, sentences)))}</p>")
+        text = with_units(" ".join(filter(None, sentences)))
+        st.html(f"<p class=fs-rv-task>{escape(text)}</p>")
         keys = (review.sides[finding.position].key, key_of_recorded(by_id[run_id]))
         page_link("overview", "Compare the two", query_of(keys))
         st.button(

@@ -7,6 +7,7 @@ import streamlit as st
 
 from profiler_core.analysis.wording.difference import difference_sentence, prediction_sentence
 from profiler_core.dates import day
+from profiler_core.markup import with_units
 from profiler_core.model.review import STATES, FindingTask, Review, ReviewFinding
 from profiler_core.store import history
 from profiler_core.ui.review.doing import told
@@ -37,7 +38,8 @@ def _line(review: Review, task: FindingTask | None) -> str:
     html = f"<p class=fs-rv-task>{state_chip(task.state)} <small>{' · '.join(facts)}</small></p>"
     if task.difference is not None:
         sentences = (difference_sentence(task.difference), prediction_sentence(task.difference))
-        html += f"<p class=fs-rv-task>{escape(' '.join(filter(None, sentences)))}</p>"
+        text = with_units(" ".join(filter(None, sentences)))
+        html += f"<p class=fs-rv-task>{escape(text)}</p>"
     return html
 
 

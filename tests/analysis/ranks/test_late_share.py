@@ -108,6 +108,19 @@ def test_a_long_pause_of_a_host_is_told_whatever_the_others_need():
     assert untold_waiting(path, 9.5 * MS) == {}
 
 
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        ("between_kernels", "between kernels, with the next kernel already queued"),
+        ("dependency", "waiting for another stream, with the next kernel already queued"),
+        ("host_synchronisation", "a call that waits for the device"),
+    ],
+)
+def test_the_cause_of_longer_idle_time_is_in_an_engineers_words(cause, words):
+    late = Lateness(1, {}, {cause: 0.417 * MS}, stalled_ns=0.0)
+    assert lateness(late, 0.0, 0.417 * MS) == f"417 µs longer idle, most of it {words}"
+
+
 def test_standing_still_is_told_from_what_follows_of_it():
     late = Lateness(1, {}, {"host_other": 9.5 * MS}, stalled_ns=8.2 * MS)
     assert lateness(late, 0.0, 9.5 * MS).endswith(
