@@ -13,15 +13,16 @@ from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job_summary import (
     BUBBLE,
     LATE_RANK,
+    LATE_WORK,
     OTHER_RANKS,
     SLOWED,
+    beyond_bubble,
     idle_by_cause,
 )
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.unprofiled_idle import unprofiled_idle_of_job
 from profiler_core.analysis.waterfall import (
     CLOCKS,
-    LATE_WORK,
     OTHER_LABELS,
     OVERLAP,
     SLOWED_WORK,
@@ -80,7 +81,7 @@ def job_steps(sides: Sequence[Side]) -> tuple[JobStep | None, ...]:
 def profiled_job_step(path: CriticalPath) -> JobStep:
     """The step on the profiler's clock, by the traces alone."""
     idle_ns = {f"idle_{cause}": ns for cause, ns in idle_by_cause(path).items()}
-    shares = {**_work_ns(path), **idle_ns}
+    shares = beyond_bubble({**_work_ns(path), **idle_ns}, path)
     return _job_step(path, shares, round(path.step_ns), "profiled")
 
 
@@ -93,7 +94,7 @@ def unprofiled_job_step(path: CriticalPath, step_ns: float) -> JobStep:
     """
     idle_ns = unprofiled_idle_of_job(path, step_ns)
     clocks_ns = min(0.0, step_ns - path.busy_ns)
-    shares = {**_work_ns(path), CLOCKS: clocks_ns, **idle_ns}
+    shares = beyond_bubble({**_work_ns(path), CLOCKS: clocks_ns, **idle_ns}, path)
     return _job_step(path, shares, round(step_ns), "unprofiled")
 
 

@@ -63,7 +63,8 @@ def _host_shares(
 ) -> dict[str, float]:
     fixed: dict[str, float] = {}
     if path is not None and path.late is not None and path.late.stalled_ns:
-        fixed[_LATE_IDLE] = min(path.late.stalled_ns, rest_ns)
+        stalled_ns = max(0.0, path.late.stalled_ns - path.late_idle_in_bubble_ns)
+        fixed[_LATE_IDLE] = min(stalled_ns, rest_ns)
     if path is not None and measured.get(_BUBBLE):
         fixed[_BUBBLE] = min(measured[_BUBBLE], rest_ns - sum(fixed.values()))
     host = {key: ns - fixed.get(key, 0.0) for key, ns in measured.items()}

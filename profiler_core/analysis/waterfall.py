@@ -18,7 +18,14 @@ from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.ranks.host_bound import hides_who_is_late, untold_waiting
-from profiler_core.analysis.ranks.job_summary import BUBBLE, LATE_RANK, OTHER_RANKS, SLOWED
+from profiler_core.analysis.ranks.job_summary import (
+    BUBBLE,
+    LATE_RANK,
+    LATE_WORK,
+    OTHER_RANKS,
+    SLOWED,
+    beyond_bubble,
+)
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.unprofiled_idle import IDLE, OWN_PACE, unprofiled_idle
@@ -34,7 +41,7 @@ WORK_CLASSES: dict[str, str] = {
     "communication": "communication",
     "copy": "copies and memsets",
 }
-SLOWED_WORK, LATE_WORK = "slowed", "late_work"  # of a job of ranks
+SLOWED_WORK = "slowed"  # of a job of ranks
 OVERLAP, CLOCKS = "overlap", "clocks"
 OTHER_LABELS: dict[str, str] = {
     SLOWED_WORK: "slowed by transfers beside it",
@@ -237,6 +244,12 @@ def open_bar(row: WaterfallRow) -> tuple[BarPart, ...]:
 
 def step_shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     """Parts of one step, ns; they sum to `total` up to rounding."""
+    shares = _shares(summary, total, clock)
+    return shares if summary.critical is None else beyond_bubble(shares, summary.critical)
+
+
+def _shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
+    """The same with all that a late rank needs more, also where a pipeline's bubble hides it."""
     n, scale = summary.n_steps, _scale(summary, total, clock)
     parts: dict[str, float] = {}
     for category, sums in summary.by_category.items():

@@ -44,14 +44,37 @@ class RankAnswer(RankTimes, frozen=True):
     steps: Annotated[tuple[StepTime, ...], means("{keys}")]
 
 
+class HeldClockAnswer(Answer, frozen=True):
+    """What held a clock back."""
+
+    name: Annotated[str, means("NVML's")]
+    share: Annotated[float, means("of the samples")]
+
+
+class SlowClockAnswer(Answer, frozen=True):
+    """The lower clock of the late rank's GPU."""
+
+    mhz: float
+    others_mhz: Annotated[float, means("median of the other ranks")]
+    cost_ns: Annotated[float, means("of what the rank works more, by its clock, per step")]
+    held_by: Annotated[tuple[HeldClockAnswer, ...], means("{keys}")]
+    is_profiled: Annotated[bool, means("sampled in the profiled steps; else in all of the run's")]
+
+
 class LatenessAnswer(Answer, frozen=True):
     """What the late rank needs more than the others, ns per step."""
 
     rank: int
     total_ns: Annotated[float, means("what the others wait for it")]
+    in_bubble_ns: Annotated[
+        float, means("of that what fills its pipeline's bubble, without which no step is shorter")
+    ]
     work_ns: Annotated[Mapping[str, float], means("by category")]
     idle_ns: Annotated[Mapping[str, float], means("by cause")]
     stalled_ns: Annotated[float, means("of the idle time, while its host stood still")]
+    clock: Annotated[
+        SlowClockAnswer | None, means("{keys}; null: no lower one makes it late, or none is known")
+    ]
 
 
 class CriticalPathAnswer(Answer, frozen=True):
@@ -223,6 +246,15 @@ def _job(placed: PlacedJob) -> JobAnswer:
 def _critical(path: CriticalPath | None) -> CriticalPathAnswer | None:
     if path is None:
         return None
-    late = LatenessAnswer.of(path.late, total_ns=path.late.total_ns) if path.late else None
+    late = None
+    if path.late is not None:
+        clock = path.late.clock
+        held_by = tuple(map(HeldClockAnswer.of, clock.held_by)) if clock is not None else ()
+        late = LatenessAnswer.of(
+            path.late,
+            total_ns=path.late.total_ns,
+            in_bubble_ns=path.late_in_bubble_ns,
+            clock=SlowClockAnswer.of(clock, held_by=held_by) if clock is not None else None,
+        )
     waited_ns = {str(rank): ns for rank, ns in path.waited_ns.items()}
     return CriticalPathAnswer.of(path, late=late, waited_ns=waited_ns)

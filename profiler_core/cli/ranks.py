@@ -21,7 +21,13 @@ from profiler_core.analysis.rows.ranks import (
     measure_rows,
 )
 from profiler_core.analysis.rows.table import Cell
-from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link, without_profiler
+from profiler_core.analysis.wording.ranks import (
+    evidence,
+    headline,
+    slow_clock,
+    slowest_link,
+    without_profiler,
+)
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.ranks import ranks_answer
@@ -130,8 +136,8 @@ class _Shown:
 
 def _text(placed: PlacedJob) -> str:
     job = placed.timed
-    verdict = f"{plain(headline(job))}. {evidence(job)} {slowest_link(job)}".strip()
-    verdict = f"{verdict} {without_profiler(job)}".strip()
+    texts = evidence(job), slow_clock(job.critical), slowest_link(job), without_profiler(job)
+    verdict = " ".join([f"{plain(headline(job))}.", *filter(None, texts)])
     rows = [
         [
             f"rank {row.rank}",

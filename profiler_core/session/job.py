@@ -18,6 +18,7 @@ from profiler_core.ranks.jobs_below import runs_inside, runs_packed
 from profiler_core.ranks.rank_sets import record_in
 from profiler_core.ranks.remote import is_url
 from profiler_core.session.cache import SHARED, Cache
+from profiler_core.session.rank_clocks import clocks_at
 from profiler_core.session.reading import InProcess, Reading
 
 
@@ -52,6 +53,7 @@ def jobs_at(location: str, reading: Reading | None = None) -> tuple[PlacedJob, .
     for source in _sources(location):
         rank_files = find_ranks(source)
         job = job_of_ranks(source, rank_files, reading or InProcess())
+        job = job.at_clocks(clocks_at(source, rank_files))
         record = None if is_url(source) else record_in(Path(source))
         step_ns = step_time_ns(record.measurement) if record is not None else None
         jobs.append(PlacedJob(source, rank_files, job, step_ns))

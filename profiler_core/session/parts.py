@@ -36,6 +36,7 @@ from profiler_core.ranks.job_cache import cache_path
 from profiler_core.session.cache import SHARED, Cache
 from profiler_core.session.job import job_of_ranks
 from profiler_core.session.kept import lasting
+from profiler_core.session.rank_clocks import clocks_at
 from profiler_core.session.reading import InProcess, Reading
 
 Part = Literal[
@@ -271,8 +272,10 @@ class RunParts:
         return self._attempt(
             "ranks",
             "job",
-            lambda: job_of_ranks(str(self.path), rank_files, self._reading, self._cache).unprofiled(
-                step_time_ns(self.record.measurement)
+            lambda: (
+                job_of_ranks(str(self.path), rank_files, self._reading, self._cache)
+                .at_clocks(clocks_at(str(self.path), rank_files))
+                .unprofiled(step_time_ns(self.record.measurement))
             ),
         )
 

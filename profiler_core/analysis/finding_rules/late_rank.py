@@ -2,10 +2,9 @@
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
 from profiler_core.analysis.ranks.critical import CriticalPath
-from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS
-from profiler_core.analysis.waterfall import LATE_WORK
+from profiler_core.analysis.ranks.job_summary import LATE_RANK, LATE_WORK, OTHER_RANKS
 from profiler_core.analysis.what_if.change import Change
-from profiler_core.analysis.wording.ranks import lateness
+from profiler_core.analysis.wording.ranks import lateness, slow_clock
 from profiler_core.units import format_duration
 
 
@@ -28,12 +27,19 @@ def _of_job(facts: Facts, path: CriticalPath) -> Finding | None:
         "data loader, logging, checkpoints, other processes on its cores, recompilations."
     )
     work = f"Give rank {path.late.rank} as much as the others: batches, sequence lengths, shards."
+    if path.late.clock is not None and path.late.clock.is_cause_of(path.late.total_ns):
+        work = (
+            f"See on Telemetry what holds the clock of rank {path.late.rank}'s GPU back: its power "
+            "limit, its cooling, or clocks that are set (nvidia-smi -q -d PERFORMANCE,CLOCK)."
+        )
+    by_clock = slow_clock(path)
     return Finding(
         key="late_rank",
         change=Change("no_late_rank", rank=path.late.rank),
         title=f"The other ranks wait for rank {path.late.rank}.",
         evidence=f"{format_duration(lost_ns)} per step ({facts.share_text(lost_ns)}) is what rank "
-        f"{path.late.rank} needs more than the others: {lateness(path.late, work_ns, idle_ns)}.",
+        f"{path.late.rank} needs more than the others: {lateness(path.late, work_ns, idle_ns)}."
+        + (f" {by_clock}" if by_clock else ""),
         advice=work if work_ns >= idle_ns else host,
         page="ranks",
         prediction=facts.lost(lost_ns),

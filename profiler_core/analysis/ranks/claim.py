@@ -10,7 +10,13 @@ from enum import StrEnum
 from profiler_core.analysis.ranks.awaited import LATE_SHARE
 from profiler_core.analysis.ranks.host_bound import hides_who_is_late, untold_waiting
 from profiler_core.analysis.ranks.job import Job
-from profiler_core.analysis.ranks.job_summary import LATE_RANK, OTHER_RANKS
+from profiler_core.analysis.ranks.job_summary import (
+    LATE_RANK,
+    LATE_WORK,
+    OTHER_RANKS,
+    beyond_bubble,
+    idle_by_cause,
+)
 from profiler_core.analysis.unprofiled_idle import unprofiled_idle_of_job
 
 
@@ -47,7 +53,8 @@ def claim_of(job: Job) -> Claim:
         return profiled
     untold_ns = sum(untold_waiting(path, step_ns).values())
     idle_ns = unprofiled_idle_of_job(path, step_ns)
-    late_ns = path.late_work_ns + idle_ns.get(f"idle_{LATE_RANK}", 0.0)
+    parts_ns = beyond_bubble({LATE_WORK: path.late_work_ns, **idle_ns}, path)
+    late_ns = parts_ns[LATE_WORK] + parts_ns.get(f"idle_{LATE_RANK}", 0.0)
     least_ns = LATE_SHARE * step_ns
 
     def claim(waiting: Waiting, rank: int | None = None) -> Claim:
@@ -65,8 +72,17 @@ def claim_of(job: Job) -> Claim:
 def _profiled(job: Job) -> Claim:
     if not job.ranks:
         return Claim(Waiting.NO_RANK)
-    if job.straggler is not None:
-        return Claim(Waiting.FOR_RANK, job.straggler.rank)
+    named = job.straggler.rank if job.straggler is not None else None
+    path = job.critical
+    if path is not None and path.late is not None and named in (None, path.late.rank):
+        # It need not stand out of the waiting: many even ranks come last in turn.
+        costs_ns = path.late.total_ns - path.late_in_bubble_ns
+        named = path.late.rank if costs_ns >= LATE_SHARE * path.step_ns else None
+    if named is not None:
+        return Claim(Waiting.FOR_RANK, named)
     if job.wait_share is None:
         return Claim(Waiting.UNTOLD)
-    return Claim(Waiting.NONE if job.wait_share < LATE_SHARE else Waiting.IN_TURN)
+    share = job.wait_share
+    if path is not None and path.bubble_ns:  # stages wait by their schedule
+        share = idle_by_cause(path).get(OTHER_RANKS, 0.0) / path.step_ns
+    return Claim(Waiting.NONE if share < LATE_SHARE else Waiting.IN_TURN)

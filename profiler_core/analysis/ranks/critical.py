@@ -27,8 +27,15 @@ from profiler_core.analysis.ranks.kernel_times import COMMUNICATION
 from profiler_core.analysis.ranks.pipeline import bubble_ns
 from profiler_core.analysis.ranks.rank_row import RankRow, step_of_job
 from profiler_core.analysis.ranks.rank_summary import RankSummary
-from profiler_core.analysis.ranks.rank_work import RankWork, more_work, work_of_ranks
+from profiler_core.analysis.ranks.rank_work import (
+    RankWork,
+    longer_kernels,
+    more_work,
+    work_of_ranks,
+)
+from profiler_core.analysis.ranks.slow_clock import SlowClock, slow_clock
 from profiler_core.analysis.ranks.slowed_kernels import SlowedKernel, slowed_kernels
+from profiler_core.analysis.telemetry.rank_clocks import RankClock
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,21 @@ class Lateness:
     work_ns: Mapping[str, float]  # by category
     idle_ns: Mapping[str, float]  # by cause
     stalled_ns: float = 0.0  # of the idle time, in long pauses of its host, profiled or not
+    # Kernels that the rank of median work runs as often: their time, and what they last longer.
+    shared_kernels_ns: float = 0.0
+    longer_kernels_ns: float = 0.0
+    clock: SlowClock | None = None  # that makes its kernels longer; None: no clock, or none known
+
+    def at_clocks(self, clocks: Sequence[RankClock]) -> "Lateness":
+        """The same with what a lower clock of its GPU costs (`slow_clock`).
+
+        Args:
+            clocks: of all ranks that were sampled.
+        """
+        slow = slow_clock(self.rank, self.shared_kernels_ns, self.longer_kernels_ns, clocks)
+        if slow is not None:
+            slow = replace(slow, cost_ns=min(slow.cost_ns, self.total_work_ns))
+        return replace(self, clock=slow if slow is not None and slow.cost_ns > 0 else None)
 
     @property
     def total_work_ns(self) -> float:
@@ -94,6 +116,14 @@ class CriticalPath:
     # Of the idle time and of what is waited: what the schedule of a pipeline leaves at least.
     bubble_ns: float = 0.0
 
+    def at_clocks(self, clocks: Sequence[RankClock]) -> "CriticalPath":
+        """The same with what a lower clock of the late rank's GPU costs.
+
+        Args:
+            clocks: of all ranks that were sampled.
+        """
+        return self if self.late is None else replace(self, late=self.late.at_clocks(clocks))
+
     @property
     def late_work_ns(self) -> float:
         """What the late rank works more; 0 where none is late."""
@@ -116,6 +146,11 @@ class CriticalPath:
             return 0.0
         left = sum(self.idle_ns.values()) + sum(self.waited_ns.values()) + self.slowed_by_waiting_ns
         return min(self.late.total_ns, max(0.0, self.bubble_ns - left))
+
+    @property
+    def late_idle_in_bubble_ns(self) -> float:
+        """Of that its host's: a bubble is idle time, so it holds this before it holds work."""
+        return min(self.late_in_bubble_ns, self.late.total_idle_ns) if self.late else 0.0
 
     @property
     def device_ns(self) -> float:
@@ -202,7 +237,10 @@ def _path_along(
     late = None
     if late_work or any(late_idle.values()):
         stalled_ns = min(sum(late_idle.values()), _stalls_ns(own, others))
-        late = Lateness(chosen.rank, late_work, _nonzero(late_idle), stalled_ns)
+        shared_ns, longer_ns = longer_kernels(work[chosen.rank], work[shown])
+        late = Lateness(
+            chosen.rank, late_work, _nonzero(late_idle), stalled_ns, shared_ns, longer_ns
+        )
     idle_ns = {cause: ns - late_idle[cause] for cause, ns in idle_ns.items()}
     parts = sum(work_ns.values()) + sum(late_work.values())
     overlap_ns = chosen.step_ns - parts - slowed_ns - chosen.idle_ns - sum(waited_ns.values())

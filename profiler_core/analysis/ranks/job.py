@@ -28,6 +28,7 @@ from profiler_core.analysis.ranks.process_groups import Dimension, dimensions
 from profiler_core.analysis.ranks.rank_row import RankRow, step_of_job
 from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
 from profiler_core.analysis.ranks.waiting import RankCost, waits_of
+from profiler_core.analysis.telemetry.rank_clocks import RankClock
 from profiler_core.analysis.wording.sentence import ended
 
 # Ranks whose kernels the job's ledger reads one by one.
@@ -93,6 +94,15 @@ class Job:
     by_work: CriticalPath | None = None
     # Of the job; None: not known, and all that is claimed is of the profiled steps.
     unprofiled_step_ns: float | None = None
+
+    def at_clocks(self, clocks: Sequence[RankClock]) -> "Job":
+        """The job with clocks as a cause of lateness, where that of the late rank is lower.
+
+        Args:
+            clocks: of the ranks whose GPUs were sampled.
+        """
+        paths = [path and path.at_clocks(clocks) for path in (self.critical, self.by_work)]
+        return replace(self, critical=paths[0], by_work=paths[1])
 
     def unprofiled(self, step_ns: float | None) -> "Job":
         """The job along the rank that is awaited without the profiler (`awaited_without_profiler`).

@@ -1,5 +1,6 @@
 """The summary of a job: the times of its critical path, the kernels of the rank that is shown."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from profiler_core.analysis.gpu_time import GpuTime
@@ -10,6 +11,7 @@ from profiler_core.analysis.summary import Summary
 # Causes of idle time that a single rank does not show, beside those of `idle.CAUSES`.
 LATE_RANK, OTHER_RANKS, SLOWED = "late_rank", "other_ranks", "slowed_by_waiting"
 BUBBLE = "pipeline_bubble"
+LATE_WORK = "late_work"  # a part of the step, beside "idle_<cause>"
 
 
 def with_job(summary: Summary, path: CriticalPath, rank: int) -> Summary:
@@ -57,13 +59,41 @@ def with_job(summary: Summary, path: CriticalPath, rank: int) -> Summary:
 
 def idle_by_cause(path: CriticalPath) -> dict[str, float]:
     """Idle time of the job's step, the causes among it that only a job has; ns per step."""
+    filled_ns = path.late_idle_in_bubble_ns
     causes = {
         **path.idle_ns,
-        LATE_RANK: path.late.total_idle_ns if path.late else 0.0,
+        LATE_RANK: (path.late.total_idle_ns if path.late else 0.0) - filled_ns,
         OTHER_RANKS: sum(path.waited_ns.values()),
         SLOWED: path.slowed_by_waiting_ns,
     }
-    return take_bubble(causes, OTHER_RANKS, BUBBLE, path.bubble_ns) if path.bubble_ns else causes
+    if not path.bubble_ns:
+        return causes
+    taken = take_bubble(causes, OTHER_RANKS, BUBBLE, path.bubble_ns - filled_ns)
+    return {**taken, BUBBLE: taken[BUBBLE] + filled_ns}
+
+
+def beyond_bubble(parts_ns: Mapping[str, float], path: CriticalPath) -> dict[str, float]:
+    """The parts of a step with what a late rank needs more only where the step is longer for it.
+
+    What fills the bubble that its schedule leaves anyhow is the bubble's: first idle time of its
+    host, then work. The sum stays.
+
+    Args:
+        parts_ns: `LATE_WORK`, and "idle_<cause>" on the same clock, per step.
+        path: of the job.
+    """
+    idle, bubble = f"idle_{LATE_RANK}", f"idle_{BUBBLE}"
+    parts = dict(parts_ns)
+    late_idle_ns, late_work_ns = parts.get(idle, 0.0), parts.get(LATE_WORK, 0.0)
+    idle_ns = sum(ns for key, ns in parts.items() if key.startswith("idle")) - late_idle_ns
+    left_ns = max(0.0, path.bubble_ns - idle_ns)
+    of_idle_ns = min(late_idle_ns, left_ns)
+    of_work_ns = max(0.0, min(late_work_ns, left_ns - of_idle_ns))
+    if of_idle_ns or of_work_ns:
+        parts[idle] = late_idle_ns - of_idle_ns
+        parts[LATE_WORK] = late_work_ns - of_work_ns
+        parts[bubble] = parts.get(bubble, 0.0) + of_idle_ns + of_work_ns
+    return parts
 
 
 def note(path: CriticalPath, rank: int) -> str:

@@ -78,6 +78,8 @@ def take_bubble(
 ) -> dict[str, float]:
     """Idle time by cause with the bubble as one of them: of the waiting, then of the hosts'.
 
+    Then of the step's end, where the last stage is through and others still work.
+
     Args:
         idle_ns: per step by cause.
         waiting: the cause that is waiting for each other.
@@ -89,7 +91,11 @@ def take_bubble(
     of_hosts_ns = min(ns - waited_ns, sum(hosts.values()))
     kept = 1 - of_hosts_ns / sum(hosts.values()) if hosts else 1.0
     left = {**idle_ns, **{cause: own * kept for cause, own in hosts.items()}}
-    return {**left, waiting: left.get(waiting, 0.0) - waited_ns, bubble: waited_ns + of_hosts_ns}
+    of_tail_ns = max(0.0, min(ns - waited_ns - of_hosts_ns, left.get("tail", 0.0)))
+    if of_tail_ns:
+        left["tail"] -= of_tail_ns
+    taken_ns = waited_ns + of_hosts_ns + of_tail_ns
+    return {**left, waiting: left.get(waiting, 0.0) - waited_ns, bubble: taken_ns}
 
 
 def _ranks(text: str | None) -> tuple[int, ...]:

@@ -16,6 +16,8 @@ class RankWork:
 
     by_category: Mapping[str, float]
     slowed_ns: float
+    by_kind: pl.DataFrame  # key of `kernel_times`, n and ns of all steps, as they cost alone
+    n_steps: int
 
     @property
     def total_ns(self) -> float:
@@ -38,12 +40,25 @@ def work_of_ranks(ranks: Sequence[RankSummary], names: Sequence[str]) -> dict[in
     for position, (summary, times) in enumerate(zip(ranks, kernels, strict=True)):
         own = times.join(shares.filter(pl.col("rank") == position), on="key", how="left")
         lost_ns = beside_ns * (1 - pl.col("share").fill_null(1.0))
-        costs = _sums(own, pl.col("dur_ns") - lost_ns)
+        cost_ns = pl.col("dur_ns") - lost_ns
+        costs = _sums(own, cost_ns)
         work[summary.rank] = RankWork(
             {category: ns / n for category, ns in costs.items()},
             float(own.select(lost_ns.sum()).item()) / n,
+            own.group_by("key").agg(pl.col("n").sum(), cost_ns.sum().cast(pl.Float64).alias("ns")),
+            n,
         )
     return work
+
+
+def longer_kernels(own: RankWork, other: RankWork) -> tuple[float, float]:
+    """Of kernels that both ranks run as often: the first one's time, and what it takes longer.
+
+    Both ns per step. Kernels that one of them runs more often, or with other grids, are other work.
+    """
+    both = own.by_kind.join(other.by_kind, on=["key", "n"], suffix="_other")
+    shared_ns, other_ns = (float(both[column].sum()) for column in ("ns", "ns_other"))
+    return shared_ns / own.n_steps, (shared_ns - other_ns) / own.n_steps
 
 
 def more_work(

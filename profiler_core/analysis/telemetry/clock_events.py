@@ -66,9 +66,14 @@ class ClockEvent:
     rank: int | None = None
 
     @property
+    def is_lasting(self) -> bool:
+        """In more samples than those in which clocks change."""
+        return self.share >= MOST_SHARE
+
+    @property
     def is_throttling(self) -> bool:
         """It slowed this run down for long enough to count."""
-        return self.kind in THROTTLING and self.share >= MOST_SHARE
+        return self.kind in THROTTLING and self.is_lasting
 
 
 def clock_events(masks: Sequence[int]) -> tuple[ClockEvent, ...]:

@@ -3,7 +3,7 @@
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ranks.claim import Claim, Waiting, claim_of
-from profiler_core.analysis.ranks.critical import Lateness
+from profiler_core.analysis.ranks.critical import CriticalPath, Lateness
 from profiler_core.analysis.ranks.host_bound import hides_who_is_late
 from profiler_core.analysis.ranks.job import Job, Straggler
 from profiler_core.analysis.ranks.links import slowest
@@ -34,7 +34,7 @@ def _claimed(job: Job, claim: Claim) -> Phrase:
         case Waiting.NO_RANK:
             return ("no rank of this job could be read",)
         case Waiting.FOR_RANK:
-            return (_waiters(job, claim.rank), Strong(f"rank {claim.rank}"))
+            return (_waiters(job, claim.rank), Strong(f"rank {claim.rank}"), *_cause(job, claim))
         case Waiting.UNTOLD if claim.step_ns is None:
             return (f"who waits for whom cannot be told from {_ranks(n)}",)
         case Waiting.UNTOLD:
@@ -59,6 +59,36 @@ def _waiters(job: Job, late: int | None) -> str:
     return f"the other {n - 1} ranks wait for "
 
 
+def _cause(job: Job, claim: Claim) -> Phrase:
+    """That a lower clock makes the rank late, where it is most of it; () where it is not."""
+    late = job.critical.late if job.critical is not None else None
+    if late is None or late.rank != claim.rank or late.clock is None:
+        return ()
+    if not late.clock.is_cause_of(late.total_ns):
+        return ()
+    return (f", whose GPU runs at a {format_share(late.clock.lower)} lower clock",)
+
+
+def slow_clock(path: CriticalPath | None) -> str:
+    """What a lower clock of the late rank's GPU costs, with both clocks; "" where there is none.
+
+    Args:
+        path: of the job.
+    """
+    late = path.late if path is not None else None
+    if late is None or late.clock is None:
+        return ""
+    clock = late.clock
+    when = "in the profiled steps" if clock.is_profiled else "while its steps run"
+    held = "; ".join(f"{e.words} in {format_share(e.share)} of the samples" for e in clock.held_by)
+    others = "the other" if path is not None and path.n_ranks == 2 else "the others (median)"
+    return (
+        f"{format_duration(clock.cost_ns)} of what rank {late.rank} works more are its clock: its "
+        f"GPU runs at {clock.mhz:.0f} MHz {when}, {others} at {clock.others_mhz:.0f} MHz "
+        f"({format_share(clock.lower)} lower){f', {held}' if held else ''}."
+    )
+
+
 def _has_bubble(job: Job) -> bool:
     path, step_ns = job.critical, job.unprofiled_step_ns
     return path is not None and path.bubble_ns >= _TELLING_SHARE * (step_ns or path.step_ns)
@@ -76,9 +106,12 @@ def evidence(job: Job) -> str:
         return f"In the {step} no rank waits in a collective."
     if late is None or claim.rank != late.rank:
         whose = "" if late is None else f", {_part(late)}"
+        # The claim is of the profiled steps, and no rank stands out of their waiting.
+        needs = _needs(job.critical) if late is None and claim.rank is not None else ""
+        is_of_these = needs and claim.step_ns is None
         return (
             f"Ranks spend {format_share(job.wait_share)} of the {step} waiting in "
-            f"collectives{whose}."
+            f"collectives{whose}.{f' {needs}' if is_of_these else ''}"
         )
     waiters = late.n_waiters
     per_rank = format_duration(late.made_wait_ns / waiters)
@@ -192,15 +225,7 @@ def _why(job: Job, late: Straggler) -> str:
     """What the late rank needs more than the others; on a CPU its compute or its idle time."""
     path = job.critical
     if path is not None and path.late is not None and path.late.rank == late.rank:
-        causes = lateness(path.late, path.late.total_work_ns, path.late.total_idle_ns)
-        filled_ns = path.late_in_bubble_ns
-        in_bubble = ""
-        if filled_ns >= _TELLING_SHARE * path.step_ns:
-            in_bubble = (
-                f" {format_duration(filled_ns)} of that fill the pipeline's bubble: the step is no "
-                "shorter without them."
-            )
-        return f"Rank {late.rank} needs more than the other ranks: {causes}.{in_bubble}"
+        return _needs(path)
     telling = _TELLING_SHARE * (job.step_ns or 0.0)
     others = "the other's" if len(job.ranks) == 2 else "the others'"
     if late.compute_more_ns > telling and late.compute_more_ns >= late.idle_more_ns:
@@ -219,6 +244,22 @@ def _why(job: Job, late: Straggler) -> str:
         f"Neither rank {late.rank}'s compute nor its idle time is longer, so the cause is not in "
         "these traces."
     )
+
+
+def _needs(path: CriticalPath | None) -> str:
+    """What the critical rank needs more, and what of that a pipeline's bubble hides; "" if none."""
+    late = path.late if path is not None else None
+    if path is None or late is None:
+        return ""
+    causes = lateness(late, late.total_work_ns, late.total_idle_ns)
+    filled_ns = path.late_in_bubble_ns
+    in_bubble = ""
+    if filled_ns >= _TELLING_SHARE * path.step_ns:
+        in_bubble = (
+            f" {format_duration(filled_ns)} of that fill the pipeline's bubble: the step is no "
+            "shorter without them."
+        )
+    return f"Rank {late.rank} needs more than the other ranks: {causes}.{in_bubble}"
 
 
 def _ranks(n: int) -> str:

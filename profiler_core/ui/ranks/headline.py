@@ -4,7 +4,13 @@ import streamlit as st
 
 from profiler_core.analysis.ranks.claim import Waiting, claim_of
 from profiler_core.analysis.ranks.comparison import overlap_share
-from profiler_core.analysis.wording.ranks import evidence, headline, slowest_link, without_profiler
+from profiler_core.analysis.wording.ranks import (
+    evidence,
+    headline,
+    slow_clock,
+    slowest_link,
+    without_profiler,
+)
 from profiler_core.analysis.wording.sentence import Phrase, listed, of_run
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.notes import show_notes
@@ -22,7 +28,7 @@ def show_headline(chosen: ChosenJobs) -> None:
     lines = []
     for chosen_job in jobs:
         job = chosen_job.job
-        texts = (evidence(job), without_profiler(job), slowest_link(job))
+        texts = (evidence(job), slow_clock(job.critical), without_profiler(job), slowest_link(job))
         start = f"{chosen_job.label}: " if len(jobs) > 1 else ""
         lines += [f"{start}{text}" for text in texts if text]
     if len(jobs) > 1:

@@ -58,6 +58,7 @@ class Planted(NamedTuple):
     rank: int
     kind: str  # "spin" of its device, "sleep" of its host
     us: float
+    slower: float = 1.0  # how many times as long its kernels take: a lower clock
 
 
 class Event(NamedTuple):
@@ -74,7 +75,9 @@ def _program(mesh, rank, planted, stretch, only):
     """One step of a rank: (kind, its own duration, ranks that take part)."""
     _, stage, _ = mesh.place(rank)
     pipeline = mesh.group(rank, "pp")
-    steps = [(planted.kind, planted.us, ())] if planted and planted.rank == rank else []
+    own = planted if planted and planted.rank == rank else None
+    steps = [(own.kind, own.us, ())] if own and own.us else []
+    slower = own.slower if own else 1.0
 
     def talk(kind, dimension, ranks):
         if len(ranks) > 1 and only in ("", dimension):
@@ -84,12 +87,12 @@ def _program(mesh, rank, planted, stretch, only):
         for _ in range(MICROBATCHES):
             if 0 <= before < mesh.pp:
                 talk("recv", "pp", (rank, pipeline[before]))
-            steps.append(("work", us * stretch.get(stage, 1.0), ()))
+            steps.append(("work", us * stretch.get(stage, 1.0) * slower, ()))
             talk("allreduce", "tp", mesh.group(rank, "tp"))
             if 0 <= after < mesh.pp:
                 talk("send", "pp", (rank, pipeline[after]))
     talk("allreduce", "dp", mesh.group(rank, "dp"))
-    return [*steps, ("optimizer", OPTIMIZER, ())]
+    return [*steps, ("optimizer", OPTIMIZER * slower, ())]
 
 
 def play(mesh, planted=None, stretch=None, only=""):

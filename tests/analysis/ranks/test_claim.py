@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from profiler_core.agents import special
-from profiler_core.analysis.job_step import unprofiled_job_step
-from profiler_core.analysis.ranks.claim import Waiting, claim_of
+from profiler_core.analysis.job_step import profiled_job_step, unprofiled_job_step
+from profiler_core.analysis.ranks.claim import Claim, Waiting, claim_of
 from profiler_core.analysis.ranks.comparison import measures
 from profiler_core.analysis.wording.ranks import evidence, headline
 from profiler_core.analysis.wording.sentence import plain
@@ -66,6 +66,20 @@ def test_traces_without_a_timed_step_claim_what_the_profiled_steps_show():
     assert claim_of(job) == claim_of(jobs_at(str(JOBS / "fsdp-blocks-even" / "eager"))[0].job)
     assert plain(headline(job)) == "Rank 0 waits for rank 1"
     assert "of the step of 51.6 ms" in evidence(job)
+
+
+@pytest.mark.parametrize("name", ["ddp-spin", "tp-spin", "fsdp-sleep"])
+def test_a_late_rank_that_does_not_stand_out_of_the_waiting_is_named_as_in_the_table(name):
+    """Of 1 024 ranks that wait for each other all the time, one came 2.9 ms later in each step."""
+    job = replace(timed(name, "eager"), straggler=None, unprofiled_step_ns=None)
+    assert claim_of(job) == Claim(Waiting.FOR_RANK, 1)
+    assert plain(headline(job)) == "Rank 0 waits for rank 1"
+    assert "Rank 1 needs more than the other ranks: " in evidence(job)
+    step = profiled_job_step(job.critical)
+    assert any("waiting for rank 1" in step.labels[key] for key in step.parts_ns)
+    even = replace(job, critical=replace(job.critical, late=None))
+    assert claim_of(even) == Claim(Waiting.IN_TURN)
+    assert "needs more" not in evidence(even)
 
 
 def test_a_pipeline_is_even_beyond_its_bubble():

@@ -5,8 +5,9 @@ The jobs are made up (`mesh_job`): what the late rank costs is told by playing t
 
 import pytest
 
-from profiler_core.analysis.job_step import profiled_job_step
+from profiler_core.analysis.job_step import profiled_job_step, unprofiled_job_step
 from profiler_core.analysis.ranks.awaited import awaited, connected, waiting_groups
+from profiler_core.analysis.ranks.claim import Claim, Waiting, claim_of
 from profiler_core.analysis.ranks.job import combine
 from profiler_core.analysis.ranks.matching import matched
 from profiler_core.analysis.wording.ranks import evidence, headline
@@ -16,7 +17,17 @@ from profiler_core.ranks.summary_of import summary_of
 from profiler_core.session.comparison import Comparison
 from profiler_core.units import format_duration
 from tests.analysis.ranks import plain_groups
-from tests.analysis.ranks.mesh_job import Mesh, Planted, play, step_us, write
+from tests.analysis.ranks.mesh_job import (
+    KERNELS,
+    MICROBATCHES,
+    STEPS,
+    TRANSFERS,
+    Mesh,
+    Planted,
+    play,
+    step_us,
+    write,
+)
 
 US = 1e3
 MESHES = [Mesh(4, 1, 2), Mesh(1, 1, 4), Mesh(2, 2, 2), Mesh(2, 4, 2)]
@@ -60,6 +71,77 @@ def test_what_fills_the_bubble_of_a_later_stage_costs_nothing(tmp_path, mesh, ki
     # Transfers between the stages lengthen the bubble beyond their work.
     assert path.late.total_ns - path.late_in_bubble_ns == pytest.approx(cost, abs=250 * US)
     assert ("fill the pipeline's bubble" in evidence(job)) == is_last
+
+
+def in_bubble_us(traces, mesh, late):
+    """By JSON of all ranks: the bubble of a stage, and what idle time and waiting leave of it."""
+
+    def kernels(rank):
+        return [e for e in traces[rank]["traceEvents"] if e["cat"] == "kernel"]
+
+    def work_us(rank, *names):
+        return sum(e["dur"] for e in kernels(rank) if e["name"] in names) / STEPS
+
+    others = set(mesh.group(late, "pp")) - {late}
+    bubble_us = sum(work_us(rank, KERNELS["work"]) for rank in others) / MICROBATCHES
+    own_us = work_us(late, *(KERNELS[kind] for kind in ("work", "spin", "optimizer")))
+    between_two = {KERNELS["send"]: TRANSFERS["send"], KERNELS["allreduce"]: TRANSFERS["allreduce"]}
+    own_us += sum(between_two.get(e["name"], 0.0) for e in kernels(late)) / STEPS
+    ends = {
+        rank: max(e["ts"] + e["dur"] for e in kernels(rank)) - min(e["ts"] for e in kernels(rank))
+        for rank in traces
+    }
+    return bubble_us, max(0.0, bubble_us - (max(ends.values()) / STEPS - own_us))
+
+
+@pytest.mark.parametrize("mesh", [Mesh(1, 2, 1), Mesh(1, 3, 1), Mesh(2, 2, 2)], ids=str)
+@pytest.mark.parametrize("kind", ["spin", "sleep"])
+@pytest.mark.parametrize("is_last", [True, False])
+def test_bars_and_table_leave_to_the_bubble_what_fills_it(tmp_path, mesh, kind, is_last):
+    late = mesh.n - 1 if is_last else mesh.rank(mesh.dp - 1, 0, 0)
+    planted = Planted(late, kind, 8000.0)
+    _, _ = job_of(tmp_path / "eager", mesh)
+    job, traces = job_of(tmp_path / "default", mesh, planted)
+    path = job.critical
+    cost_ns = (step_us(play(mesh, planted)) - step_us(play(mesh))) * US
+    table = profiled_job_step(path)
+    late_ns = table.parts_ns.get("late_work", 0) + table.parts_ns.get("idle_late_rank", 0)
+    assert late_ns == pytest.approx(cost_ns, abs=250 * US)
+    assert sum(table.parts_ns.values()) == table.step_ns
+    bubble_us, _ = in_bubble_us(traces, mesh, late)
+    assert table.parts_ns["idle_pipeline_bubble"] == pytest.approx(bubble_us * US, rel=0.02)
+    if kind == "spin":
+        filled_ns = in_bubble_us(traces, mesh, late)[1] * US
+        assert path.late_in_bubble_ns == pytest.approx(filled_ns, abs=30 * US)
+        assert table.parts_ns["late_work"] == pytest.approx(8000 * US - filled_ns, abs=30 * US)
+    pair = Comparison.open([tmp_path / name for name in ("eager", "default")]).pairs[0]
+    rows = {row.key: row for row in pair.waterfall.rows}
+    assert sum(row.candidate_ns for row in rows.values()) == pair.waterfall.candidate_ns
+    of_rank = [rows[key].candidate_ns for key in ("late_work", "idle_late_rank") if key in rows]
+    assert sum(of_rank) == pytest.approx(late_ns, abs=2)
+    assert rows["idle_pipeline_bubble"].candidate_ns == pytest.approx(
+        table.parts_ns["idle_pipeline_bubble"], abs=2
+    )
+    # Without the profiler a step of less idle time: the bubble stays, and so does the sum.
+    shorter = unprofiled_job_step(path, 0.97 * path.step_ns)
+    assert sum(shorter.parts_ns.values()) == shorter.step_ns
+    claim = claim_of(job.unprofiled(0.97 * path.step_ns))
+    told = [shorter.parts_ns.get(key, 0) for key in ("late_work", "idle_late_rank")]
+    assert claim.late_ns == pytest.approx(sum(told), abs=2)
+
+
+def test_lateness_that_the_bubble_hides_whole_is_no_waiting(tmp_path):
+    """The last of three stages spins for less than its bubble of two microbatches' work."""
+    mesh = Mesh(1, 3, 1)
+    planted = Planted(2, "spin", 2300.0)
+    job, _ = job_of(tmp_path, mesh, planted)
+    assert step_us(play(mesh, planted)) - step_us(play(mesh)) < 0.02 * job.step_ns / US
+    assert claim_of(job) == Claim(Waiting.NONE)
+    assert (
+        plain(headline(job)) == "No rank waits beyond the pipeline's bubble: the 3 ranks are even"
+    )
+    table = profiled_job_step(job.critical)
+    assert table.parts_ns.get("late_work", 0) < 0.02 * job.step_ns
 
 
 def test_the_heading_the_table_and_the_waterfall_have_one_step(tmp_path):

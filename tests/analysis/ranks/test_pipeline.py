@@ -67,8 +67,11 @@ def test_it_is_taken_of_waiting_first_and_never_more_than_there_is():
     assert take_bubble(idle, "other_ranks", "b", 7.0) == {
         "other_ranks": 0.0, "host_other": 2.0, "host_launching": 2.0, "tail": 9.0, "b": 7.0,
     }  # fmt: skip
-    assert take_bubble(idle, "other_ranks", "b", 70.0)["b"] == 11.0
-    assert take_bubble({"tail": 9.0}, "other_ranks", "b", 7.0)["b"] == 0.0
+    assert take_bubble(idle, "other_ranks", "b", 70.0)["b"] == 20.0
+    assert take_bubble({"tail": 9.0}, "other_ranks", "b", 7.0) == {
+        "tail": 2.0, "other_ranks": 0.0, "b": 7.0,
+    }  # fmt: skip
+    assert take_bubble({"dependency": 9.0}, "other_ranks", "b", 7.0)["b"] == 0.0
 
 
 @pytest.mark.parametrize("variant", ["eager", "default"])
