@@ -18,7 +18,7 @@ SPEC = PageSpec(
     order=110,
     needs="traces",
     draws_dossier=True,
-    parameters=("step", "window", "span", "event"),
+    parameters=("step", "window", "span", "event", "rank"),
 )
 
 with page(SPEC) as first_line:

@@ -8,6 +8,8 @@
     event:1.device.204                     an event: run, table of its trace, row
     module:encoder.layer.3.attention       an nn.Module, by its path
     source:modeling_bert.py:84             a line of the user's code, as the ledger labels it
+    rank:1.3                               a rank of a job: run, rank
+    rank:1.3.0                             one step of it: its place among the profiled steps
 
 A run is its place in the comparison: 0 is the baseline, 1 the first candidate.
 """
@@ -16,7 +18,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, get_args
 
-ItemKind = Literal["kernel", "operator", "group", "break", "finding", "event", "module", "source"]
+ItemKind = Literal[
+    "kernel", "operator", "group", "break", "finding", "event", "module", "source", "rank"
+]
 
 _KINDS = frozenset(get_args(ItemKind))
 _LONGEST_KEY = 120  # characters; a C++ template's name may have thousands
@@ -39,7 +43,7 @@ class Item:
     @property
     def is_of_run(self) -> bool:
         """Does its key count runs, so that it means something else beside other runs?"""
-        return self.kind in ("group", "break", "finding", "event")
+        return self.kind in ("group", "break", "finding", "event", "rank")
 
     @property
     def run(self) -> int | None:
@@ -102,6 +106,11 @@ def event_item(run: int, table: str, row: int) -> Item:
 def module_item(path: str) -> Item:
     """An nn.Module; in a path `*` stands for any number."""
     return Item("module", name_key(path))
+
+
+def rank_item(run: int, rank: int, step: int | None = None) -> Item:
+    """A rank of a run's job, or one of its profiled steps, counted from 0."""
+    return Item("rank", f"{run}.{rank}" if step is None else f"{run}.{rank}.{step}")
 
 
 def source_item(label: str) -> Item:

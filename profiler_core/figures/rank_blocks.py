@@ -1,5 +1,7 @@
 """Blocks of heat maps below each other, one for each job, with the ranks along one axis."""
 
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 
 from profiler_core.figures.names import plotly_text
@@ -9,6 +11,61 @@ from profiler_core.figures.theme import Palette
 def axis_suffix(index: int) -> str:
     """Plotly's suffix of the axes of block `index`, from 0."""
     return "" if not index else str(index + 1)
+
+
+def add_cells(
+    figure: go.Figure,
+    suffix: str,
+    columns: Sequence[int],
+    rows: Sequence[str],
+    texts: Sequence[Sequence[str]],
+    items: Sequence[Sequence[str]],
+) -> None:
+    """Points that nobody sees on the cells of a heat map: of these Plotly tells which was clicked.
+
+    Args:
+        figure: with the heat map on axes of this suffix.
+        suffix: of `axis_suffix`.
+        columns: of the heat map.
+        rows: likewise.
+        texts: of each row, what is shown for whoever rests on a cell.
+        items: of each row, what a click on a cell opens.
+    """
+    figure.add_scatter(
+        x=[column for _ in rows for column in columns],
+        y=[row for row in rows for _ in columns],
+        mode="markers",
+        marker={"color": "rgba(0,0,0,0)", "size": 6},
+        customdata=[item for of_row in items for item in of_row],
+        text=[text for of_row in texts for text in of_row],
+        hoverinfo="text",
+        showlegend=False,
+        xaxis=f"x{suffix}",
+        yaxis=f"y{suffix}",
+    )
+    # The nearest point, however wide a cell is.
+    figure.update_layout(hovermode="closest", hoverdistance=-1)
+
+
+def outline_cell(
+    figure: go.Figure, suffix: str, columns: Sequence[int], column: int, row: int, palette: Palette
+) -> None:
+    """A frame around the cell that is open.
+
+    Args:
+        figure: with the heat map on axes of this suffix.
+        suffix: of `axis_suffix`.
+        columns: of the heat map.
+        column: of the cell, as a place in `columns`.
+        row: of the cell, from the top.
+        palette: the mode's colours.
+    """
+    half = (columns[1] - columns[0]) / 2 if len(columns) > 1 else 0.5
+    figure.add_shape(
+        type="rect", xref=f"x{suffix}", yref=f"y{suffix}",
+        x0=columns[column] - half, x1=columns[column] + half, y0=row - 0.5, y1=row + 0.5,
+        line={"color": palette.ink, "width": 2},
+    )  # fmt: skip
 
 
 def place_block(

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from profiler_core.analysis.item import rank_item
 from profiler_core.analysis.ranks.strip import QUANTITIES, Column
-from profiler_core.figures.rank_blocks import axis_suffix, place_block
+from profiler_core.figures.rank_blocks import add_cells, axis_suffix, place_block
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_duration
@@ -16,13 +17,13 @@ _TELLING_SHARE = 0.02  # of the step
 _STEP = [key for key, _ in QUANTITIES].index("step_ns")
 
 
-def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) -> go.Figure:
+def ranks_strip(jobs: Sequence[tuple[str, int, Sequence[Column]]], palette: Palette) -> go.Figure:
     """One block of rows for each job; each row has its own scale, shared by all jobs.
 
     A row whose values differ by less than 2 % of the longest step does not use all of its scale.
 
     Args:
-        jobs: (name, columns in order of the ranks).
+        jobs: (name, place in the comparison, columns in order of the ranks).
         palette: the mode's colours.
     """
     figure = new_figure(palette)
@@ -31,7 +32,7 @@ def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) 
     spans = [_span(jobs, number) for number in range(rows)]
     least_room = _TELLING_SHARE * spans[_STEP][1]
     plot = height - _AXIS_PX
-    for index, (name, columns) in enumerate(jobs):
+    for index, (name, run, columns) in enumerate(jobs):
         top = 1 - index * (rows * _ROW_PX + _TITLE_PX) / plot - _TITLE_PX / plot
         suffix = axis_suffix(index)
         shades = [
@@ -48,13 +49,23 @@ def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) 
             showscale=False,
             xgap=0,
             ygap=2,
-            text=[
+            hoverinfo="skip",
+            xaxis=f"x{suffix}",
+            yaxis=f"y{suffix}",
+        )
+        add_cells(
+            figure,
+            suffix,
+            [column.first_rank for column in columns],
+            [label for _, label in QUANTITIES],
+            [
                 [_hover(column, number, label) for column in columns]
                 for number, (_, label) in enumerate(QUANTITIES)
             ],
-            hoverinfo="text",
-            xaxis=f"x{suffix}",
-            yaxis=f"y{suffix}",
+            [
+                [rank_item(run, column.ranks[number]).text for column in columns]
+                for number in range(rows)
+            ],
         )
         place_block(
             figure,
@@ -68,8 +79,8 @@ def ranks_strip(jobs: Sequence[tuple[str, Sequence[Column]]], palette: Palette) 
     return figure
 
 
-def _span(jobs: Sequence[tuple[str, Sequence[Column]]], number: int) -> tuple[float, float]:
-    values = [column.values[number] for _, columns in jobs for column in columns]
+def _span(jobs: Sequence[tuple[str, int, Sequence[Column]]], number: int) -> tuple[float, float]:
+    values = [column.values[number] for *_, columns in jobs for column in columns]
     return min(values, default=0.0), max(values, default=0.0)
 
 

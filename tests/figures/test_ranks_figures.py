@@ -38,19 +38,24 @@ def a_job(n):
 def test_4096_ranks_are_at_most_a_few_thousand_marks_and_the_slow_one_is_seen():
     columns = columns_of(a_job(4096), MOST_COLUMNS)
     assert len(columns) == MOST_COLUMNS
-    figure = ranks_strip([("eager", columns), ("default", columns)], LIGHT)
-    marks = sum(len(row) for trace in figure.data for row in trace.z)
+    figure = ranks_strip([("eager", 0, columns), ("default", 1, columns)], LIGHT)
+    marks = sum(len(row) for heat in figure.data[::2] for row in heat.z)
     assert marks == 2 * MOST_COLUMNS * len(QUANTITIES) < 4000
     compute = [label for _, label in QUANTITIES].index("compute")
     (darkest,) = [n for n, shade in enumerate(figure.data[0].z[compute]) if shade == 1]
     assert columns[darkest].ranks[compute] == SLOW
-    assert f"(rank {SLOW})" in figure.data[0].text[compute][darkest]
+    cells = figure.data[1]  # which a click tells: nobody sees them
+    at = compute * MOST_COLUMNS + darkest
+    assert f"(rank {SLOW})" in cells.text[at]
+    assert cells.customdata[at] == f"rank:0.{SLOW}"
+    assert (cells.x[at], cells.y[at]) == (figure.data[0].x[darkest], "compute")
+    assert figure.data[3].customdata[at] == f"rank:1.{SLOW}"
 
 
 def test_a_difference_of_a_few_ns_is_no_colour():
     job = a_job(64)
     rows = [replace(row, idle_ns=2.0 + row.rank % 3) for row in job.ranks]
-    figure = ranks_strip([("eager", columns_of(replace(job, ranks=tuple(rows)), 64))], LIGHT)
+    figure = ranks_strip([("eager", 0, columns_of(replace(job, ranks=tuple(rows)), 64))], LIGHT)
     idle = [label for _, label in QUANTITIES].index("idle")
     assert max(figure.data[0].z[idle]) < 1e-5
 
@@ -65,9 +70,10 @@ def test_quantiles_name_the_ranks_at_both_ends():
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
 def test_the_parts_of_a_bar_are_its_step(palette):
     rows = [a_row(0), a_row(1, compute=90e6)]
-    figure = ranks_bars([("<b>eager</b>", rows)], palette)
+    figure = ranks_bars([("<b>eager</b>", 2, rows)], palette)
     assert sum(bar.x[0] for bar in figure.data) == pytest.approx(100)
     assert [bar.name for bar in figure.data] == [label for label, _ in ranks_legend(palette)]
+    assert all(tuple(bar.customdata) == ("rank:2.0", "rank:2.1") for bar in figure.data)
     assert "&lt;b&gt;eager" in figure.layout.annotations[0].text
 
 

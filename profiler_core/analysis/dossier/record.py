@@ -13,6 +13,7 @@ from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item
+from profiler_core.analysis.ranks.rank_time import StepTime
 from profiler_core.model.compilation import Frame
 
 
@@ -45,7 +46,7 @@ class Related:
         return max((ns for ns in self.times_ns if ns is not None), default=0.0)
 
 
-RelationKind = Literal["became", "kernels", "operators", "members", "breaks"]
+RelationKind = Literal["became", "kernels", "operators", "members", "breaks", "parts", "steps"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,17 @@ class TimelineEvent:
 
 
 @dataclass(frozen=True)
+class TimelineStep:
+    """One profiled step of a rank on the timeline."""
+
+    run: int
+    label: str
+    rank: int
+    number: int  # among the profiled steps that all ranks have
+    time: StepTime
+
+
+@dataclass(frozen=True)
 class Advice:
     """What went wrong at a place, and what to change."""
 
@@ -149,6 +161,7 @@ class Dossier:
     durations_ns: tuple[tuple[int, ...], ...] = ()  # of single calls, one for each of `times`
     generated: tuple[GeneratedCode, ...] = ()
     on_timeline: tuple[TimelineEvent, ...] = ()
+    steps_on_timeline: tuple[TimelineStep, ...] = ()
     findings: tuple[Finding, ...] = ()
     missing: tuple[str, ...] = field(default=())
     page: str = ""  # that shows what a finding is about; "": it is no finding

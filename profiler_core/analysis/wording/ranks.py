@@ -7,6 +7,7 @@ from profiler_core.analysis.ranks.critical import CriticalPath, Lateness
 from profiler_core.analysis.ranks.host_bound import hides_who_is_late
 from profiler_core.analysis.ranks.job import Job, Straggler
 from profiler_core.analysis.ranks.links import slowest
+from profiler_core.analysis.ranks.rank_row import RankRow
 from profiler_core.analysis.wording.sentence import Phrase, Strong, capitalised
 from profiler_core.units import format_bytes, format_duration, format_share
 
@@ -244,6 +245,37 @@ def _why(job: Job, late: Straggler) -> str:
         f"Neither rank {late.rank}'s compute nor its idle time is longer, so the cause is not in "
         "these traces."
     )
+
+
+def needs_of(job: Job) -> str:
+    """What the rank that the others wait for needs more than they do; "" where none is late."""
+    return _needs(job.critical)
+
+
+def rank_answer(job: Job, row: RankRow, step: int | None) -> str:
+    """What a rank waits, and whether the others wait for it.
+
+    Args:
+        job: of the rank.
+        row: the rank.
+        step: one of its steps, counted from 0; None: the mean over them.
+    """
+    n_steps = len(row.waited_in_steps_ns)
+    waited_ns = row.waited_ns
+    length_ns = row.step_ns
+    if step is not None and step < n_steps:
+        waited_ns, length_ns = float(row.waited_in_steps_ns[step]), float(row.steps[step].dur_ns)
+    which = "this profiled step" if step is not None else "a profiled step"
+    waits = f"waits {format_duration(waited_ns)} in collectives, of {which} of"
+    if waited_ns < _LEAST_PART_NS:
+        waits = f"waits for nobody in {which} of"
+    first = f"It {waits} {format_duration(length_ns)}."
+    claim = claim_of(job)
+    if claim.rank == row.rank:
+        return f"The others wait for it. {first}"
+    if claim.rank is not None:
+        return f"{first} The rank that the others wait for is rank {claim.rank}."
+    return first
 
 
 def _needs(path: CriticalPath | None) -> str:

@@ -15,6 +15,7 @@ from profiler_core.session.dossier.group import group_dossier
 from profiler_core.session.dossier.kernel import kernel_dossier
 from profiler_core.session.dossier.operator import operator_dossier
 from profiler_core.session.dossier.places import module_dossier, source_dossier
+from profiler_core.session.dossier.rank import rank_dossier
 
 _MAKERS: dict[ItemKind, Callable[[Comparison, Item], Dossier]] = {
     "kernel": kernel_dossier,
@@ -25,6 +26,7 @@ _MAKERS: dict[ItemKind, Callable[[Comparison, Item], Dossier]] = {
     "event": event_dossier,
     "module": module_dossier,
     "source": source_dossier,
+    "rank": rank_dossier,
 }
 
 

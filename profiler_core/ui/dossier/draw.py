@@ -24,6 +24,8 @@ _RELATIONS = {
     "operators": "Operators",
     "members": "Similar groups, slowest first",
     "breaks": "Graph breaks",
+    "parts": "Where its step goes",
+    "steps": "Waited in each step",
 }
 
 Lines = list[tuple[int, str, bool]]

@@ -19,7 +19,7 @@ from profiler_core.ui.links import page_link, plain_label
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.style import colors
-from profiler_core.ui.timeline.link import link_to_event
+from profiler_core.ui.timeline.link import link_to_event, link_to_step
 
 Facts = Sequence[tuple[str, str]]
 
@@ -80,6 +80,12 @@ def _way_on(choice: Choice, made: Dossier) -> None:
                 "timeline",
                 f"On the timeline, {plain_label(event.label)}",
                 {**choice.query, **place},
+            )
+        for step in made.steps_on_timeline:
+            page_link(
+                "timeline",
+                f"On the timeline, {plain_label(step.label)}",
+                {**choice.query, **link_to_step(step)},
             )
         if made.page and (spec := page_spec(made.page)) is not None and not spec.is_start:
             there = with_item({**choice.query, **filters_of(made.filters)}, made.item)

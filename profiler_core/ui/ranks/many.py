@@ -7,11 +7,12 @@ import streamlit as st
 
 from profiler_core.analysis.rows.ranks import alike_rows, link_rows
 from profiler_core.analysis.rows.table import Cell, Table
-from profiler_core.figures.ranks_waiting import ranks_waiting
+from profiler_core.figures.ranks_waiting import RanksOfRun, ranks_waiting
 from profiler_core.ui.charts import show_figure
+from profiler_core.ui.dossier.address import item_in_url, picking_key
 from profiler_core.ui.page import section
 from profiler_core.ui.ranks.data import ChosenJob
-from profiler_core.ui.ranks.steps import column_text
+from profiler_core.ui.ranks.steps import column_text, open_rank
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import show_table
 
@@ -35,12 +36,21 @@ def show_many(jobs: Sequence[ChosenJob]) -> None:
     st.html("".join(f"<p class=fs-note>{text}</p>" for text in map(_mesh, many) if text))
     _show(_ALIKE_HEADS, [(job.label, alike_rows(job.job.alike)) for job in many], "fs-alike")
     if any(any(row.waited_in_steps_ns) for job in many for row in job.job.ranks):
-        section("Waiting in each step", f"The more colour, the longer. {column_text(many)}")
+        section(
+            "Waiting in each step",
+            f"The more colour, the longer. {column_text(many)} Click a cell for that step of its "
+            "rank.",
+        )
         show_figure(
-            ranks_waiting([(job.label, job.job.ranks) for job in many], colors()),
-            key="ranks_waiting",
+            ranks_waiting(
+                [RanksOfRun(job.label, job.number, job.job.ranks) for job in many],
+                colors(),
+                item_in_url(),
+            ),
+            key=picking_key("ranks_waiting"),
             alt="How long each rank waited in each step, as a heat map; the table above has the "
             "means.",
+            on_pick=open_rank,
         )
     linked = [(job.label, link_rows(job.job.links)) for job in many if job.job.links]
     if linked:

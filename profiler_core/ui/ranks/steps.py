@@ -5,12 +5,14 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.analysis.item import read_item
 from profiler_core.analysis.ranks.rank_row import RankRow
 from profiler_core.analysis.ranks.strip import Quantiles, columns_of, quantiles_of
 from profiler_core.figures.ranks_bars import MOST_RANKS, ranks_bars, ranks_legend
 from profiler_core.figures.ranks_strip import MOST_COLUMNS, ranks_strip
 from profiler_core.ui.address import in_address
 from profiler_core.ui.charts import show_figure, show_legend
+from profiler_core.ui.dossier.address import open_item, picking_key
 from profiler_core.ui.page import section
 from profiler_core.ui.ranks.data import ChosenJob
 from profiler_core.ui.style import colors
@@ -43,33 +45,51 @@ def _bars(jobs: Sequence[ChosenJob]) -> None:
     palette = colors()
     show_legend(ranks_legend(palette))
     order = _ORDERS.get(chosen, _ORDERS["By rank"])
-    drawn = [(chosen_job.label, sorted(chosen_job.job.ranks, key=order)) for chosen_job in jobs]
+    drawn = [
+        (chosen_job.label, chosen_job.number, sorted(chosen_job.job.ranks, key=order))
+        for chosen_job in jobs
+    ]
     show_figure(
         ranks_bars(drawn, palette),
-        key="ranks_bars",
+        key=picking_key("ranks_bars"),
         alt="The step of each rank as a bar: compute, exposed communication, exposed copies and "
         "idle; the tables below have the numbers.",
+        on_pick=open_rank,
     )
     st.html(
         "<p class=fs-note>Communication that runs beside compute is not in the bars: it costs the "
-        "step nothing. Rest on a bar to see all of it.</p>"
+        "step nothing. Rest on a bar to see all of it; click it for all of its rank.</p>"
     )
 
 
 def _strip(jobs: Sequence[ChosenJob]) -> None:
-    drawn = [(chosen_job.label, columns_of(chosen_job.job, MOST_COLUMNS)) for chosen_job in jobs]
+    drawn = [
+        (chosen_job.label, chosen_job.number, columns_of(chosen_job.job, MOST_COLUMNS))
+        for chosen_job in jobs
+    ]
     st.html(
         f"<p class=fs-note>{column_text(jobs)} The more colour, the longer; each row has "
-        "its own scale, which a difference of less than 2 % of the step does not fill.</p>"
+        "its own scale, which a difference of less than 2 % of the step does not fill. Click a "
+        "cell for all of its rank.</p>"
     )
     show_figure(
         ranks_strip(drawn, colors()),
-        key="ranks_strip",
+        key=picking_key("ranks_strip"),
         alt="Step, compute, exposed communication, copies, idle and waiting of all ranks as a "
         "strip of colours; the table below has the quantiles.",
+        on_pick=open_rank,
     )
     for chosen_job in jobs:
         st.html(_quantiles(chosen_job.label, quantiles_of(chosen_job.job)))
+
+
+def open_rank(text: str) -> None:
+    """Open the dossier of a rank, or of one of its steps; the callback of figures.
+
+    Args:
+        text: of its item.
+    """
+    open_item(read_item(text))
 
 
 def column_text(jobs: Sequence[ChosenJob]) -> str:

@@ -4,6 +4,7 @@ It is also how a screen reader gets at both: everything here is text.
 """
 
 from collections.abc import Sequence
+from html import escape
 
 import streamlit as st
 
@@ -77,6 +78,12 @@ def event_facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str
         ("Bytes", None if event.bytes is None else format_bytes(event.bytes)),
     ]
     return [(term, text) for term, text in facts if text]
+
+
+def show_facts(facts: Sequence[tuple[str, str]]) -> None:
+    """The facts of an event that no dossier is about."""
+    pairs = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in facts)
+    st.html(f"<dl class=fs-facts>{pairs}</dl>")
 
 
 def _occupancy(pct: float | None) -> str | None:

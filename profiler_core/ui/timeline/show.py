@@ -1,6 +1,6 @@
 """The timeline of a choice of runs: canvas and panels, in a fragment of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -21,10 +21,10 @@ from profiler_core.ui.reading import trace_path
 from profiler_core.ui.routes.signing import signed
 from profiler_core.ui.routes.timeline import SCOPE
 from profiler_core.ui.sign_in.guard import fragment
-from profiler_core.ui.timeline.address import Address
+from profiler_core.ui.timeline.address import Address, read_address
 from profiler_core.ui.timeline.component import Picked, draw_canvas
 from profiler_core.ui.timeline.memory import recall, set_step, write
-from profiler_core.ui.timeline.panels import event_facts, span_panel
+from profiler_core.ui.timeline.panels import event_facts, show_facts, span_panel
 from profiler_core.ui.timeline.prepare import prepared_index
 from profiler_core.ui.timeline.scene import (
     SceneRun,
@@ -58,8 +58,10 @@ def show_timeline(choice: Choice) -> tuple[Entry, ...]:
 
 def _can_be_shown(choice: Choice, number: int) -> bool:
     """Index the run's trace if need be; one that cannot be shown gets a card, the others stay."""
+    address = read_address(dict(st.query_params))
     try:
-        prepared_index(choice.entries[number], choice.comparison.runs[number].shown)
+        run = _drawn(choice.comparison.runs[number], number, address)
+        prepared_index(choice.entries[number], run)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
         return False
@@ -70,21 +72,44 @@ def _can_be_shown(choice: Choice, number: int) -> bool:
 def _fragment(keys: tuple[str, ...], shown: Shown) -> None:
     dark = st.context.theme.type == "dark"
     of_choice = open_choice(keys).comparison.runs
-    runs = [
-        _scene_run(entry, of_choice[number], label, number, dark=dark)
-        for number, entry, label in shown
-    ]
     memory = recall(keys)
     address = memory.address
+    drawn = {number: _drawn(of_choice[number], number, address) for number, _, _ in shown}
+    runs = [
+        _scene_run(entry, drawn[number], _label(of_choice[number], label, number, address), number,
+                   dark=dark)
+        for number, entry, label in shown
+    ]  # fmt: skip
     step = _choose_step(step_names(runs), address.step)
-    picked = _picked(of_choice, runs, address)
+    picked = _picked(drawn, runs, address)
     draw_canvas(scene(runs, step, dark=dark), address, picked, revision=memory.revision)
     show_notes([*reading_notes(runs), *replay_notes(runs), *_clock_notes(shown)])
     span_panel(address.span, runs, step)
     if picked is None:
         st.caption("Click an event to see its operator, its launch, its shapes and its group.")
     write(memory)
-    _dossier(address, picked, runs)
+    if picked is not None and address.rank is not None and address.rank[0] == picked.run:
+        show_facts(event_facts(picked, runs))  # dossiers are of the rank that other pages show
+        dossier_beside()
+    else:
+        _dossier(address, picked, runs)
+
+
+def _drawn(run: Run, number: int, address: Address) -> Run:
+    """The rank of a job that the link names, else the one that other pages show; else the run."""
+    named = run.of_rank(address.rank[1]) if _is_named(number, address) and address.rank else None
+    return named or run.shown
+
+
+def _is_named(number: int, address: Address) -> bool:
+    return address.rank is not None and address.rank[0] == number
+
+
+def _label(run: Run, label: str, number: int, address: Address) -> str:
+    rank = run.shown_rank
+    if _is_named(number, address) and address.rank and run.of_rank(address.rank[1]) is not None:
+        rank = address.rank[1]
+    return label if rank is None else f"{label} · rank {rank}"
 
 
 def _dossier(address: Address, picked: Picked | None, runs: list[SceneRun]) -> None:
@@ -100,14 +125,13 @@ def _dossier(address: Address, picked: Picked | None, runs: list[SceneRun]) -> N
 
 def _scene_run(entry: Entry, run: Run, label: str, number: int, *, dark: bool) -> SceneRun:
     colours = palette(dark=dark)
-    rank = run.shown_rank
     return SceneRun(
         number=number,
-        label=label if rank is None else f"{label} · rank {rank}",
+        label=label,
         role="candidate" if number else "baseline",
         colour=colours.accent if number else colours.baseline,
-        token=signed(SCOPE, trace_key(trace_path(entry, run.shown))),
-        index=prepared_index(entry, run.shown),
+        token=signed(SCOPE, trace_key(trace_path(entry, run))),
+        index=prepared_index(entry, run),
     )
 
 
@@ -145,10 +169,10 @@ def _step_changed() -> None:
     set_step(st.session_state[_STEP])
 
 
-def _picked(of_choice: Sequence[Run], runs: list[SceneRun], address: Address) -> Picked | None:
+def _picked(of_runs: Mapping[int, Run], runs: list[SceneRun], address: Address) -> Picked | None:
     chosen = address.event
     drawn = next((run for run in runs if chosen is not None and run.number == chosen.run), None)
-    trace = of_choice[drawn.number].shown.trace if drawn is not None else None
+    trace = of_runs[drawn.number].trace if drawn is not None else None
     if chosen is None or drawn is None or trace is None:
         return None
     picked_event = event(trace, drawn.index, chosen.table, chosen.row)

@@ -1,8 +1,11 @@
 """Jobs of many ranks: the mesh of their process groups, who behaves alike, which link is slow."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
+from profiler_core.analysis.item import rank_item
 from profiler_core.analysis.ranks.alike import MOST_GROUPS, alike_ranks, spelt
 from profiler_core.analysis.ranks.links import links, slowest
 from profiler_core.analysis.ranks.process_groups import (
@@ -12,7 +15,7 @@ from profiler_core.analysis.ranks.process_groups import (
     group_text,
 )
 from profiler_core.analysis.ranks.rank_row import RankRow
-from profiler_core.figures.ranks_waiting import MOST_STEPS, ranks_waiting
+from profiler_core.figures.ranks_waiting import MOST_STEPS, RanksOfRun, ranks_waiting
 from profiler_core.figures.theme import LIGHT
 
 N, TP, PP = 32, 4, 2  # tp neighbours, then pp, then dp
@@ -124,12 +127,18 @@ def test_what_no_other_group_does_is_no_slow_link():
 def test_the_heat_map_keeps_the_one_waiting_rank_of_neighbours_and_bounds_its_marks():
     rows = [row(rank) for rank in range(4096)]
     rows[2001] = row(2001, waited=7.0)
-    figure = ranks_waiting([("eager", rows)], LIGHT)
-    (heat,) = figure.data
+    opened = rank_item(0, 2001, 1)
+    figure = ranks_waiting([RanksOfRun("eager", 0, rows)], LIGHT, opened)
+    heat, cells = figure.data
     assert (len(heat.z), len(heat.z[0])) == (2, 256)
     assert max(heat.z[1]) == 1
     assert heat.z[0][heat.z[1].index(1)] == 0.5
-    assert heat.text[1][heat.z[1].index(1)].startswith("<b>rank 2001</b>, step 2")
+    at = 256 + heat.z[1].index(1)
+    assert cells.text[at].startswith("<b>rank 2001</b>, step 2")
+    assert cells.customdata[at] == opened.text
+    (frame,) = figure.layout.shapes
+    assert (frame.x0, frame.x1) == (cells.x[at] - 8, cells.x[at] + 8)
+    assert (frame.y0, frame.y1) == (0.5, 1.5)
     assert MOST_STEPS * 256 < 10_000
     assert Dimension("tp", 2, {0: 0}).at(1) is None
 
@@ -137,6 +146,16 @@ def test_the_heat_map_keeps_the_one_waiting_rank_of_neighbours_and_bounds_its_ma
 def test_the_heat_map_keeps_the_late_rank_among_neighbours_that_wait_for_it():
     rows = [row(rank, waited=9.0 + rank % 2 / 10) for rank in range(1024)]
     rows[683] = row(683)
-    (heat,) = ranks_waiting([("eager", rows)], LIGHT).data
+    heat, cells = ranks_waiting([RanksOfRun("eager", 0, rows)], LIGHT).data
     assert [heat.z[step].count(0) for step in (0, 1)] == [1, 1]
-    assert heat.text[1][683 // 4].startswith("<b>rank 683</b>, step 2")
+    assert cells.text[256 + 683 // 4].startswith("<b>rank 683</b>, step 2")
+
+
+def test_of_more_steps_than_fit_the_last_ones_are_drawn_under_their_own_numbers():
+    rows = [
+        replace(row(rank), waited_in_steps_ns=tuple(range(MOST_STEPS + 2))) for rank in range(3)
+    ]
+    heat, cells = ranks_waiting([RanksOfRun("eager", 1, rows)], LIGHT).data
+    assert (heat.y[0], heat.y[-1]) == ("step 3", f"step {MOST_STEPS + 2}")
+    assert cells.customdata[0] == "rank:1.0.2"
+    assert cells.customdata[-1] == f"rank:1.2.{MOST_STEPS + 1}"

@@ -1,0 +1,129 @@
+"""The dossier of a rank of a job, in all steps or in one: where its time goes, and who waits."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.dossier.record import (
+    Dossier,
+    Related,
+    Relation,
+    RunTime,
+    TimelineStep,
+)
+from profiler_core.analysis.item import Item, rank_item
+from profiler_core.analysis.ranks.claim import claim_of
+from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.ranks.rank_row import RankRow
+from profiler_core.analysis.ranks.strip import QUANTITIES
+from profiler_core.analysis.wording.ranks import needs_of, rank_answer, slow_clock
+from profiler_core.errors import NothingToAnalyse
+from profiler_core.session.comparison import Comparison
+
+_MOST_STEPS = 64
+
+
+def rank_dossier(comparison: Comparison, item: Item) -> Dossier:
+    """A rank of a run's job beside the same rank of the other runs; times are profiled.
+
+    Raises:
+        NothingToAnalyse: the run is no job, or its job has no such rank or step.
+    """
+    run, rank, step = _named(item)
+    rows = [_row_of(each.job, rank) for each in comparison.runs]
+    own = rows[run] if run < len(rows) else None
+    job = comparison.runs[run].job if own is not None else None
+    if own is None or job is None or (step is not None and not 0 <= step < len(own.steps)):
+        raise NothingToAnalyse(
+            f"These runs have no {_title(rank, step)}.",
+            remedy="Choose the runs that the link was made for.",
+        )
+    shown = [n for n, row in enumerate(rows) if row is not None and (step or 0) < len(row.steps)]
+    labels = [comparison.labels[n] for n in shown]
+    of_runs = [row for n, row in enumerate(rows) if n in shown and row is not None]
+    is_awaited = claim_of(job).rank == rank
+    about = (needs_of(job), slow_clock(job.critical)) if is_awaited else ()
+    file = comparison.runs[run].of_rank(rank)
+    return Dossier(
+        item=item,
+        kind="rank" if step is None else "step of a rank",
+        title=_title(rank, step),
+        answer=rank_answer(job, own, step),
+        about=tuple(filter(None, about)),
+        times=tuple(
+            RunTime(n, label, _step_ns(row, step))
+            for n, label, row in zip(shown, labels, of_runs, strict=True)
+        ),
+        relations=(_parts(labels, of_runs, step), _steps(run, labels, of_runs, own)),
+        steps_on_timeline=()
+        if file is None or file.files.trace is None
+        else (TimelineStep(run, comparison.labels[run], rank, step or 0, own.steps[step or 0]),),
+        missing=()
+        if file is not None
+        else ("Its trace lies packed or on a remote store, so that no timeline shows it.",),
+    )
+
+
+def _named(item: Item) -> tuple[int, int, int | None]:
+    parts = item.key.split(".")
+    if not 2 <= len(parts) <= 3 or not all(p.isascii() and p.isdigit() for p in parts):
+        raise NothingToAnalyse(
+            f"{item.key} names no rank.", remedy="Open it from page Ranks: the link was cut."
+        )
+    run, rank, *step = (int(part[:9]) for part in parts)
+    return run, rank, step[0] if step else None
+
+
+def _row_of(job: Job | None, rank: int) -> RankRow | None:
+    return next((row for row in job.ranks if row.rank == rank), None) if job is not None else None
+
+
+def _title(rank: int, step: int | None) -> str:
+    return f"rank {rank}" if step is None else f"rank {rank}, step {step + 1}"
+
+
+def _step_ns(row: RankRow, step: int | None) -> float:
+    return row.step_ns if step is None else float(row.steps[step].dur_ns)
+
+
+def _parts(labels: Sequence[str], rows: Sequence[RankRow], step: int | None) -> Relation:
+    """Where its step goes; what it made others wait is known of all steps together."""
+    entries = []
+    for key, label in QUANTITIES[1:]:
+        values = tuple(_value(row, key, step) for row in rows)
+        if any(value is not None for value in values):
+            entries.append(Related(label, times_ns=values))
+    return Relation("parts", tuple(labels), tuple(entries))
+
+
+def _value(row: RankRow, key: str, step: int | None) -> float | None:
+    if step is None:
+        return float(getattr(row, key))
+    if key == "waited_ns":
+        waited = row.waited_in_steps_ns
+        return float(waited[step]) if step < len(waited) else None
+    if key == "made_wait_ns":
+        return None
+    return float(getattr(row.steps[step], key))
+
+
+def _steps(run: int, labels: Sequence[str], rows: Sequence[RankRow], own: RankRow) -> Relation:
+    """Each step with what the rank waited in it."""
+    n = min(len(own.steps), _MOST_STEPS)
+    return Relation(
+        "steps",
+        tuple(labels),
+        tuple(
+            Related(
+                f"step {number + 1}",
+                rank_item(run, own.rank, number),
+                times_ns=tuple(
+                    float(row.waited_in_steps_ns[number])
+                    if number < len(row.waited_in_steps_ns)
+                    else None
+                    for row in rows
+                ),
+            )
+            for number in range(n)
+        ),
+        "",
+        len(own.steps) - n,
+    )
