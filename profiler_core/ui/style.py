@@ -262,6 +262,9 @@ stands in a column for each run stands one below another. */
     padding-left:0; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) :is(.fs-parts thead,.fs-counts tbody) th {
     white-space:normal; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t.fs-wide:not(.fs-dossier *)
+    :is(td,th) { white-space:normal; font-size:12px; padding-left:3px; padding-right:3px;
+    min-width:0; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts .fs-n { width:2.5em; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) :is(.fs-recompiles td,.fs-free) {
     min-width:0; }

@@ -1,5 +1,6 @@
 """The page ranks in a real browser: cold, light and dark, narrow and wide."""
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT, Server, at_rest, ready, without_uploads
+from tests.analysis.ranks.mesh_job import Mesh, Planted, play, write
+from tests.browser.conftest import (
+    ROOT,
+    Server,
+    at_rest,
+    capture_of,
+    ready,
+    without_uploads,
+)
 from tests.browser.waiting import expect_to_fit, expect_whole_words_in_heads, widths
 
 pytestmark = pytest.mark.browser
@@ -82,3 +91,80 @@ def test_rank_traces_are_dropped_and_compared(
     expect(heading).to_contain_text(
         "Rank 0 waits for rank 1, in eager and compiled alike", timeout=120_000
     )
+
+
+MESH, LATE = Mesh(4, 1, 1), 2
+
+
+@pytest.fixture
+def late_job(server: Server) -> Iterator[Server]:
+    """The shared dashboard with a job of four ranks, of which one spins for 3 ms."""
+    with capture_of(server, "late") as folder:
+        for variant, planted in (("eager", None), ("default", Planted(LATE, "spin", 3000.0))):
+            own = folder / variant
+            write(own, MESH, play(MESH, planted))
+            (own / "rank0.json.gz").rename(own / "trace.json.gz")
+            for rank in range(1, MESH.n):
+                (own / "ranks" / str(rank)).mkdir(parents=True)
+                trace = own / f"rank{rank}.json.gz"
+                trace.rename(own / "ranks" / str(rank) / "trace.json.gz")
+            record = {"workload": "made-up", "variant": variant, "world_size": MESH.n}
+            (own / "run.json").write_text(json.dumps({"schema_version": 1, **record}))
+        yield server
+
+
+def click_cell(page: Page, of: str, number: int) -> None:
+    """Click near the left edge of a cell, which is wider than Plotly's points reach."""
+    cell = page.locator(f"[class*=st-key-{of}] .scatterlayer .trace .point").nth(number)
+    cell.scroll_into_view_if_needed()
+    at_rest(page)
+    box = cell.bounding_box()
+    assert box is not None
+    middle = box["x"] + box["width"] / 2 - 60, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
+    expect(page.locator(".hoverlayer .hovertext").first).to_be_visible()
+    page.mouse.click(*middle)
+
+
+def test_a_click_on_the_heat_map_opens_that_step_of_the_rank_and_leads_to_its_timeline(
+    page: Page, late_job: Server
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(late_job.link("ranks", baseline="run/late/eager", candidate="run/late/default"))
+    ready(page)
+    at_rest(page)
+    click_cell(page, "ranks_waiting", 2 * MESH.n + MESH.n + 1)  # of default: rank 1, step 2
+    panel = page.locator(".st-key-fs_dossier:has(.fs-dossier)")
+    expect(panel.get_by_role("heading", name="rank 1, step 2")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"item=rank(:|%3A)1\.1\.1"))
+    expect(panel).to_contain_text("It waits 3.00 ms in collectives")
+    at_rest(page)
+    too_wide = page.evaluate(
+        """() => [...document.querySelectorAll(".fs-scroll")]
+        .filter((each) => each.scrollWidth > each.clientWidth + 1)
+        .map((each) => [each.innerText.slice(0, 60), each.scrollWidth, each.clientWidth])"""
+    )
+    if shots := os.environ.get("RANKS_SHOTS"):
+        page.screenshot(path=f"{shots}/dossier.png", full_page=True)
+    assert too_wide == []
+    panel.get_by_role("link", name="step 1").click()
+    expect(panel.get_by_role("heading", name="rank 1, step 1")).to_be_visible()
+    panel.get_by_role("link", name="On the timeline, default").click()
+    expect(page).to_have_url(re.compile(r"/timeline\?.*rank=1\.1"))
+    canvas = page.locator("[class*=st-key-fs_timeline]").first
+    expect(canvas).to_contain_text("default · rank 1")
+    ready(page)
+    if shots:
+        page.screenshot(path=f"{shots}/timeline.png")
+
+
+def test_a_click_on_a_bar_opens_its_rank(page: Page, late_job: Server) -> None:
+    page.goto(late_job.link("ranks", baseline="run/late/default"))
+    ready(page)
+    at_rest(page)
+    bar = page.locator("[class*=st-key-ranks_bars] .barlayer .trace.bars").first
+    bar.locator(".point path").nth(LATE).click()
+    panel = page.locator(".st-key-fs_dossier:has(.fs-dossier)")
+    expect(panel.get_by_role("heading", name="rank 2")).to_be_visible()
+    expect(panel).to_contain_text("The others wait for it.")
+    expect(panel).to_contain_text("Rank 2 needs more than the other ranks: 3.00 ms more work")

@@ -485,6 +485,66 @@ MUTANTS = (
         "return max(row.compute_ns for row in rows) / mean - 1",
         "return max(row.compute_ns for row in rows) / mean", ("ranks/test_job.py",),
     ),
+    Mutant(
+        "ranks/slow_clock.py", "a clock costs no more than its ratio takes",
+        "cost_ns = min(longer_ns, ", "cost_ns = max(longer_ns, ", ("ranks/test_slow_clock.py",),
+    ),
+    Mutant(
+        "ranks/slow_clock.py", "clocks within three percent are alike",
+        "(1 - MOST_APART) * others_mhz:", "others_mhz:", ("ranks/test_slow_clock.py",),
+    ),
+    Mutant(
+        "ranks/rank_work.py", "kernels that one rank runs more often are other work",
+        'on=["key", "n"], suffix', 'on=["key"], suffix', ("ranks/test_slow_clock.py",),
+    ),
+    Mutant(
+        "telemetry/rank_clocks.py", "samples of other variants' turns are left out",
+        "(phase_of(sample.t_ns, among) is not None or", "(True or", ("ranks/test_slow_clock.py",),
+    ),
+    Mutant(
+        "telemetry/rank_clocks.py", "the clocks of the profiled steps go first",
+        "chosen = profiled if is_profiled else", "chosen = profiled if False else",
+        ("ranks/test_slow_clock.py",),
+    ),
+    Mutant(
+        "ranks/job_summary.py", "work that fills the bubble is no waiting",
+        "of_work_ns = max(0.0, min(late_work_ns, left_ns - of_idle_ns))", "of_work_ns = 0.0",
+        ("ranks/test_groups.py",),
+    ),
+    Mutant(
+        "ranks/job_summary.py", "a pause that fills the bubble is no waiting",
+        "filled_ns = path.late_idle_in_bubble_ns", "filled_ns = 0.0", ("ranks/test_groups.py",),
+        survives="`beyond_bubble` takes of the bars what is left; the causes of idle time are of "
+        "the traces",
+    ),
+    Mutant(
+        "ranks/pipeline.py", "the last stage is through before the others",
+        "of_tail_ns = max(0.0, min(ns - waited_ns - of_hosts_ns, left.get(\"tail\", 0.0)))",
+        "of_tail_ns = 0.0", ("ranks/test_pipeline.py",),
+    ),
+    Mutant(
+        "ranks/claim.py", "a late rank need not stand out of the waiting",
+        "named in (None, path.late.rank):", "named == path.late.rank:", ("ranks/test_claim.py",),
+    ),
+    Mutant(
+        "ranks/claim.py", "what the bubble hides is no claim",
+        "costs_ns = path.late.total_ns - path.late_in_bubble_ns", "costs_ns = path.late.total_ns",
+        ("ranks/test_groups.py",),
+    ),
+    Mutant(
+        "unprofiled_idle.py", "long pauses of a host stay without the profiler",
+        "        fixed[_LATE_IDLE] = min(stalled_ns, rest_ns)\n", "",
+        ("ranks/test_critical_path.py", "ranks/test_claim.py"),
+    ),
+    Mutant(
+        "unprofiled_idle.py", "a bubble is as long without the profiler",
+        "    if path is not None and measured.get(_BUBBLE):", "    if False:",
+        ("ranks/test_pipeline.py",),
+    ),
+    Mutant(
+        "unprofiled_idle.py", "no waiting is longer than under the profiler",
+        "    elif path is None or rest_ns <= total_ns:", "    elif True:", ("ranks/test_critical_path.py",),
+    ),
     # ledger
     Mutant(
         "ledger/worth.py", "a kernel of the operator's size goes before one without shapes",

@@ -34,7 +34,9 @@ def show_many(jobs: Sequence[ChosenJob]) -> None:
         "where only its ranks have it.",
     )
     st.html("".join(f"<p class=fs-note>{text}</p>" for text in map(_mesh, many) if text))
-    _show(_ALIKE_HEADS, [(job.label, alike_rows(job.job.alike)) for job in many], "fs-alike")
+    _show(
+        _ALIKE_HEADS, [(job.label, alike_rows(job.job.alike)) for job in many], "fs-alike fs-wide"
+    )
     if any(any(row.waited_in_steps_ns) for job in many for row in job.job.ranks):
         section(
             "Waiting in each step",
@@ -59,7 +61,7 @@ def show_many(jobs: Sequence[ChosenJob]) -> None:
             "Groups whose collectives other groups of as many ranks have too, of as many bytes; "
             "the slowest first.",
         )
-        _show(_LINK_HEADS, linked)
+        _show(_LINK_HEADS, linked, "fs-wide")
 
 
 def _mesh(chosen_job: ChosenJob) -> str:

@@ -86,7 +86,7 @@ def show_collectives(jobs: Sequence[ChosenJob], kernels: Sequence[KernelRow]) ->
         for position, row in enumerate(collective_rows(chosen_job.job, names))
     )
     heads, meanings = zip(*_HEADS, strict=True)
-    show_table(Table(heads, rows, meanings=meanings), named=True, width_px=1040)
+    show_table(Table(heads, rows, meanings=meanings), "fs-wide", named=True, width_px=1040)
 
 
 def show_compiling(jobs: Sequence[ChosenJob], comparison: Comparison) -> None:
@@ -109,4 +109,4 @@ def show_compiling(jobs: Sequence[ChosenJob], comparison: Comparison) -> None:
             "While a rank compiles alone, the others wait before their next collective; what they "
             "waited is measured in the profiled steps.",
         )
-        show_table(Table(("", *COMPILING_HEADS), tuple(rows)), named=True, width_px=1040)
+        show_table(Table(("", *COMPILING_HEADS), tuple(rows)), "fs-wide", named=True, width_px=1040)

@@ -70,8 +70,8 @@ def _followed(before: Memory, in_url: dict[str, str]) -> Memory:
         and message.number > before.n_told
     ):
         # The URL of this rerun may be older than what was told: two clicks in quick succession.
-        of_python = {"step": before.address.step, "rank": before.address.rank}
-        address = replace(read_address(message.parameters), **of_python)
+        step, rank = before.address.step, before.address.rank  # which the canvas does not tell
+        address = replace(read_address(message.parameters), step=step, rank=rank)
         return replace(before, address=address, n_told=message.number)
     if in_url != before.written:
         return replace(
