@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.analysis.ranks.mesh_job import Mesh, Planted, play, write
 from tests.browser.conftest import (
@@ -115,12 +115,18 @@ def late_job(server: Server) -> Iterator[Server]:
 
 def click_cell(page: Page, of: str, number: int) -> None:
     """Click near the left edge of a cell, which is wider than Plotly's points reach."""
+    page.get_by_role("heading", name="Waiting in each step").scroll_into_view_if_needed()
     cell = page.locator(f"[class*=st-key-{of}] .scatterlayer .trace .point").nth(number)
-    cell.scroll_into_view_if_needed()
+    click_at(page, cell, -60)
+
+
+def click_at(page: Page, mark: Locator, right_px: float = 0) -> None:
+    """Plotly lies over its marks and takes their clicks."""
+    mark.scroll_into_view_if_needed()
     at_rest(page)
-    box = cell.bounding_box()
+    box = mark.bounding_box()
     assert box is not None
-    middle = box["x"] + box["width"] / 2 - 60, box["y"] + box["height"] / 2
+    middle = box["x"] + box["width"] / 2 + right_px, box["y"] + box["height"] / 2
     page.mouse.move(*middle)
     expect(page.locator(".hoverlayer .hovertext").first).to_be_visible()
     page.mouse.click(*middle)
@@ -133,6 +139,8 @@ def test_a_click_on_the_heat_map_opens_that_step_of_the_rank_and_leads_to_its_ti
     page.goto(late_job.link("ranks", baseline="run/late/eager", candidate="run/late/default"))
     ready(page)
     at_rest(page)
+    if shots := os.environ.get("RANKS_SHOTS"):
+        page.screenshot(path=f"{shots}/before.png", full_page=True)
     click_cell(page, "ranks_waiting", 2 * MESH.n + MESH.n + 1)  # of default: rank 1, step 2
     panel = page.locator(".st-key-fs_dossier:has(.fs-dossier)")
     expect(panel.get_by_role("heading", name="rank 1, step 2")).to_be_visible()
@@ -144,7 +152,7 @@ def test_a_click_on_the_heat_map_opens_that_step_of_the_rank_and_leads_to_its_ti
         .filter((each) => each.scrollWidth > each.clientWidth + 1)
         .map((each) => [each.innerText.slice(0, 60), each.scrollWidth, each.clientWidth])"""
     )
-    if shots := os.environ.get("RANKS_SHOTS"):
+    if shots:
         page.screenshot(path=f"{shots}/dossier.png", full_page=True)
     assert too_wide == []
     panel.get_by_role("link", name="step 1").click()
@@ -163,7 +171,7 @@ def test_a_click_on_a_bar_opens_its_rank(page: Page, late_job: Server) -> None:
     ready(page)
     at_rest(page)
     bar = page.locator("[class*=st-key-ranks_bars] .barlayer .trace.bars").first
-    bar.locator(".point path").nth(LATE).click()
+    click_at(page, bar.locator(".point path").nth(LATE))
     panel = page.locator(".st-key-fs_dossier:has(.fs-dossier)")
     expect(panel.get_by_role("heading", name="rank 2")).to_be_visible()
     expect(panel).to_contain_text("The others wait for it.")
