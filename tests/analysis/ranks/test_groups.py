@@ -94,9 +94,14 @@ def in_bubble_us(traces, mesh, late):
     return bubble_us, max(0.0, bubble_us - (max(ends.values()) / STEPS - own_us))
 
 
-@pytest.mark.parametrize("mesh", [Mesh(1, 2, 1), Mesh(1, 3, 1), Mesh(2, 2, 2)], ids=str)
-@pytest.mark.parametrize("kind", ["spin", "sleep"])
-@pytest.mark.parametrize("is_last", [True, False])
+@pytest.mark.parametrize(
+    ("mesh", "kind", "is_last"),
+    [
+        (Mesh(1, 2, 1), "spin", True),
+        (Mesh(1, 2, 1), "spin", False),
+        (Mesh(1, 3, 1), "sleep", True),
+    ],
+)
 def test_bars_and_table_leave_to_the_bubble_what_fills_it(tmp_path, mesh, kind, is_last):
     late = mesh.n - 1 if is_last else mesh.rank(mesh.dp - 1, 0, 0)
     planted = Planted(late, kind, 8000.0)
