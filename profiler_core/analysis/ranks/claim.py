@@ -77,7 +77,10 @@ def _profiled(job: Job) -> Claim:
     if path is not None and path.late is not None and named in (None, path.late.rank):
         # It need not stand out of the waiting: many even ranks come last in turn.
         costs_ns = path.late.total_ns - path.late_in_bubble_ns
-        named = path.late.rank if costs_ns >= LATE_SHARE * path.step_ns else None
+        if costs_ns >= LATE_SHARE * path.step_ns:
+            named = path.late.rank
+        elif path.late_in_bubble_ns:
+            named = None
     if named is not None:
         return Claim(Waiting.FOR_RANK, named)
     if job.wait_share is None:
