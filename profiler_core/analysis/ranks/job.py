@@ -96,11 +96,7 @@ class Job:
     unprofiled_step_ns: float | None = None
 
     def at_clocks(self, clocks: Sequence[RankClock]) -> "Job":
-        """The job with clocks as a cause of lateness, where that of the late rank is lower.
-
-        Args:
-            clocks: of the ranks whose GPUs were sampled.
-        """
+        """The job with the clock as a cause of lateness, where that of the late rank is lower."""
         paths = [path and path.at_clocks(clocks) for path in (self.critical, self.by_work)]
         return replace(self, critical=paths[0], by_work=paths[1])
 
