@@ -30,7 +30,10 @@ def show_figure(
     if on_pick is None:
         st.plotly_chart(figure, theme=None, config=CONFIG, key=key, alt=alt)
         return
-    figure.update_traces(unselected={"marker": {"opacity": 1}})
+    # Heat maps have none, and tell of no click: points that lie on their cells do.
+    figure.update_traces(
+        unselected={"marker": {"opacity": 1}}, selector=lambda trace: "unselected" in trace
+    )
     st.plotly_chart(
         figure, theme=None, config=CONFIG, key=key, alt=alt, selection_mode="points",
         on_select=lambda: _tell(key, on_pick),
