@@ -196,7 +196,7 @@ def test_a_missing_or_broken_rank_of_a_folder_is_named(folders, without_hta):
     key = "path/" + str(folders / "compiled").strip("/")
     text = text_of(opened(baseline=key))
     assert "Who waits for whom cannot be told from one rank" in text
-    assert "Rank 1, rank1.json.gz" in text
+    assert "compiled: rank 1, rank1.json.gz" in text
     assert "1 of 2 ranks can be shown; rank 1 is left out, as said above" in text
     assert "44.1 ms" in text  # what rank 0 tells stands
 
