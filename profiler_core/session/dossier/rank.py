@@ -1,6 +1,7 @@
 """The dossier of a rank of a job, in all steps or in one: where its time goes, and who waits."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from profiler_core.analysis.dossier.record import (
     Dossier,
@@ -39,27 +40,35 @@ def rank_dossier(comparison: Comparison, item: Item) -> Dossier:
     shown = [n for n, row in enumerate(rows) if row is not None and (step or 0) < len(row.steps)]
     labels = [comparison.labels[n] for n in shown]
     of_runs = [row for n, row in enumerate(rows) if n in shown and row is not None]
-    is_awaited = claim_of(job).rank == rank
-    about = (needs_of(job), slow_clock(job.critical)) if is_awaited else ()
-    file = comparison.runs[run].of_rank(rank)
     return Dossier(
         item=item,
         kind="rank" if step is None else "step of a rank",
         title=_title(rank, step),
         answer=rank_answer(job, own, step),
-        about=tuple(filter(None, about)),
+        about=_about(job, rank),
         times=tuple(
             RunTime(n, label, _step_ns(row, step))
             for n, label, row in zip(shown, labels, of_runs, strict=True)
         ),
         relations=(_parts(labels, of_runs, step), _steps(run, labels, of_runs, own)),
-        steps_on_timeline=()
-        if file is None or file.files.trace is None
-        else (TimelineStep(run, comparison.labels[run], rank, step or 0, own.steps[step or 0]),),
-        missing=()
-        if file is not None
-        else ("Its trace lies packed or on a remote store, so that no timeline shows it.",),
+        **_on_timeline(comparison, run, own, step or 0),
     )
+
+
+def _about(job: Job, rank: int) -> tuple[str, ...]:
+    """Why the others wait for it; () where they do not."""
+    if claim_of(job).rank != rank:
+        return ()
+    return tuple(filter(None, (needs_of(job), slow_clock(job.critical))))
+
+
+def _on_timeline(comparison: Comparison, run: int, own: RankRow, step: int) -> dict[str, Any]:
+    """The step's place on the timeline, or why there is none."""
+    of_rank = comparison.runs[run].of_rank(own.rank)
+    if of_rank is None or of_rank.files.trace is None:
+        return {"missing": ("Its trace lies on a remote store, so that no timeline shows it.",)}
+    place = TimelineStep(run, comparison.labels[run], own.rank, step, own.steps[step])
+    return {"steps_on_timeline": (place,)}
 
 
 def _named(item: Item) -> tuple[int, int, int | None]:
