@@ -3,8 +3,9 @@
 Every kernel of every profiled step is in exactly one module or divided among several, so the times
 of the modules right below any other, with its own, add up to the other's, and those of the root to
 the device time of the steps, to the nanosecond. A kernel that computes operators of several
-modules, as a fused one does across layers, is divided by the number of operators of each, by the
-largest remainder in whole nanoseconds.
+modules, as a fused one does across layers, is divided as `operators` divides it: in proportion to
+what each took in the baseline, by the largest remainder in whole nanoseconds. Where the baseline's
+modules of its group are not known, or are others, the number of operators of each decides.
 """
 
 import re
@@ -133,16 +134,39 @@ def pattern_of(path: str) -> str:
     return _NUMBER.sub("*", path)
 
 
+def shares(work: ModuleWork, group: FusionGroup) -> dict[str, float]:
+    """The share of each module in what some kernels of a group do; they sum to 1."""
+    if not work.operators:
+        return {OPTIMIZER if group.phase == "update" else ELSEWHERE: 1.0}
+    if len(work.operators) == 1:
+        return {work.operators[0][0]: 1.0}
+    weights = _baseline_times(work, group) or dict(work.operators)
+    total = sum(weights.values())
+    return {module: weight / total for module, weight in weights.items()}
+
+
 def divided(work: ModuleWork, group: FusionGroup) -> dict[str, int]:
     """The time of some kernels of a group by module, ns; the parts sum to it exactly."""
-    if not work.operators:
-        return {OPTIMIZER if group.phase == "update" else ELSEWHERE: work.time_ns}
-    if len(work.operators) == 1:
-        return {work.operators[0][0]: work.time_ns}
-    total = sum(n for _, n in work.operators)
-    return apportion(
-        {module: work.time_ns * n / total for module, n in work.operators}, work.time_ns
-    )
+    parts = {module: work.time_ns * share for module, share in shares(work, group).items()}
+    return apportion(parts, work.time_ns)
+
+
+def _baseline_times(work: ModuleWork, group: FusionGroup) -> dict[str, float]:
+    """What each module of a candidate's work took in the baseline of its group; {}: not known."""
+    before = group.baseline.modules
+    named = {module for each in group.candidate.modules for module, _ in each.operators}
+    # What the baseline ran as it is there, as in a run that is faced with itself, is its own.
+    if work in before or not all(each.operators for each in before):
+        return {}
+    times = dict.fromkeys((module for module, _ in work.operators), 0.0)
+    for each in before:
+        n_operators = _n_operators(each)
+        for module, n in each.operators:
+            if module not in named:
+                return {}
+            if module in times:
+                times[module] += each.time_ns * n / n_operators
+    return times if any(times.values()) else {}
 
 
 @dataclass(frozen=True)
@@ -206,12 +230,12 @@ def module_tree(ledger: FusionLedger, made: tuple[Made | None, Made | None]) -> 
             of_group = allocated.get(number, 0.0) if allocated is not None else None
             n_operators = sum(_n_operators(work) for work in works)
             for work in works:
-                parts = divided(work, group)
+                parts, share_of = divided(work, group), shares(work, group)
                 own = None if of_group is None else of_group * _n_operators(work) / n_operators
                 paths = {module: _with_above(module) for module in parts}
-                _add(modules, number, side, work, parts, own, paths)
+                _add(modules, number, side, work, parts, share_of, own, paths)
                 names = {m: [_kind(path, classes) for path in every] for m, every in paths.items()}
-                _add(kinds, number, side, work, parts, own, names)
+                _add(kinds, number, side, work, parts, share_of, own, names)
                 if ELSEWHERE in parts:
                     unknown[side] += work.time_ns
     n_steps = ledger.n_baseline_steps, ledger.n_candidate_steps
@@ -248,7 +272,12 @@ class _Sum:
     made_bytes: float | None = None
 
     def add(
-        self, work: ModuleWork, parts: Mapping[str, int], made: float | None, inside: set[str]
+        self,
+        work: ModuleWork,
+        parts: Mapping[str, int],
+        share_of: Mapping[str, float],
+        made: float | None,
+        inside: set[str],
     ) -> None:
         """A work of whose modules these are inside."""
         time = sum(parts[module] for module in inside)
@@ -258,8 +287,7 @@ class _Sum:
         if len(inside) < len(parts):
             self.shared_ns += time
             self.n_shared += work.n_kernels
-        counts = dict(work.operators)
-        share = sum(counts.get(module, 1) for module in inside) / _n_operators(work)
+        share = sum(share_of[module] for module in inside)
         moved = work.bytes_moved
         if moved is None or self.bytes_moved is None:
             self.bytes_moved = None
@@ -307,6 +335,7 @@ def _add(
     side: int,
     work: ModuleWork,
     parts: Mapping[str, int],
+    share_of: Mapping[str, float],
     made: float | None,
     holders_of: Mapping[str, Iterable[str]],
 ) -> None:
@@ -317,7 +346,7 @@ def _add(
             inside.setdefault(holder, set()).add(module)
     for holder, modules in inside.items():
         node = nodes.setdefault(holder, _Node())
-        node.sides[side].add(work, parts, made, modules)
+        node.sides[side].add(work, parts, share_of, made, modules)
         node.groups[number] = None
 
 

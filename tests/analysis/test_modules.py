@@ -109,6 +109,55 @@ def test_a_kernel_of_two_layers_is_in_both_with_its_share_and_the_sum_is_exact()
     assert tree.unknown_ns == (5, 6)
 
 
+def of_three_layers(baseline):
+    """One kernel for a norm, a sum and an activation, with as many operators each."""
+    fused = work(100, 1, 300, norm=1, add=1, relu=1)
+    return a_ledger(a_group(a_side(*baseline), a_side(fused)))
+
+
+@pytest.mark.parametrize(
+    ("baseline", "parts"),
+    [
+        ((work(50, norm=1), work(30, add=1), work(20, relu=1)), (50, 30, 20)),
+        # A view of the activation is an operator of the graph, and took no time.
+        ((work(70, norm=1), work(30, add=1)), (70, 30, 0)),
+        ((work(60, norm=1, add=1), work(40, relu=1)), (30, 30, 40)),
+        # Nobody knows whose the baseline's are, or they are called something else: operators.
+        ((work(50, norm=1), work(50)), (34, 33, 33)),
+        ((work(50, norm=1), work(50, other=1)), (34, 33, 33)),
+        ((work(0, norm=1), work(0, add=1)), (34, 33, 33)),
+    ],
+)
+def test_a_kernel_of_several_modules_is_divided_by_what_each_took_in_the_baseline(baseline, parts):
+    rows = module_tree(of_three_layers(baseline), (None, None)).by_path
+    times = tuple(rows[name].sides[1].time_ns for name in ("norm", "add", "relu"))
+    assert times == parts
+    moved = tuple(rows[name].sides[1].bytes_moved for name in ("norm", "add", "relu"))
+    assert moved == pytest.approx([3 * part for part in parts], abs=3)
+
+
+def test_a_run_faced_with_itself_is_divided_alike_on_both_sides():
+    both = a_side(work(90, norm=1, add=1), work(60, norm=1))
+    rows = module_tree(a_ledger(a_group(both, both)), (None, None)).rows
+    assert [row.sides[0] for row in rows] == [row.sides[1] for row in rows]
+
+
+@pytest.mark.parametrize("variant", ["default", "reduce-overhead"])
+def test_a_class_takes_what_its_operators_take(variant):
+    """It said 433 µs of batch_norm, and 343 µs of 53 BatchNorm2d."""
+    folder = Path(__file__).resolve().parents[2] / "sample_traces" / "resnet50"
+    both = Comparison.open([folder / "eager", folder / variant]).pairs[0].divided
+    by_class = {row.class_name: row for row in both.modules.by_class}
+    operators = {row.name: row for row in both.operators}
+    for class_name, op in (
+        ("BatchNorm2d", "batch_norm"), ("ReLU", "relu_"), ("Conv2d", "conv2d"), ("Linear", "linear")
+    ):  # fmt: skip
+        layers, calls = by_class[class_name], operators[op]
+        assert layers.sides[0].time_ns == calls.time_ns[0]
+        # Each group rounds to whole nanoseconds, over five steps.
+        assert abs(layers.sides[1].time_ns - calls.time_ns[1]) <= len(layers.groups), class_name
+
+
 def test_copies_and_memsets_are_no_kernels():
     layer = work(100, n_kernels=2, n_copies=3, h_0=1)
     names = (

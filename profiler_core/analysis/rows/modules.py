@@ -10,8 +10,9 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_difference, format_duration, format_share
 
 HOW_DIVIDED = (
-    "A kernel that works for several modules is divided by the number of operators of each that "
-    "it computes, so the modules' times add up to the step's."
+    "The time of a kernel that works for several modules is divided among them in proportion to "
+    "what each took in the baseline, or by their numbers of operators where that is not known, so "
+    "the modules' times add up to the step's."
 )
 HOW_OPERATORS = (
     "The time of a kernel that replaces several operators is divided among them in proportion to "
