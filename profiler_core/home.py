@@ -9,6 +9,7 @@ from pathlib import Path
 import platformdirs
 
 VARIABLE = "FUSIONSCOPE_HOME"
+TRASH = ".trash"  # in the folder of all uploads, and in that of all captures
 
 
 def home_directory() -> Path:

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, Self
 
+from profiler_core.home import TRASH
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.owner_file import FILE as OWNER_FILE
@@ -169,6 +170,8 @@ def _has_room(made: Path, n_bytes: int) -> bool:
 def take_in(made: Path, out: Path, owner: str | None) -> int:
     """Move the folders that another's command made beside the other captures, over none of them.
 
+    Nor to where one lay that can be put back from the trash.
+
     Returns how many.
 
     Args:
@@ -179,12 +182,20 @@ def take_in(made: Path, out: Path, owner: str | None) -> int:
     n_moved = 0
     for folder in sorted(made.iterdir()) if made.is_dir() else ():
         out.mkdir(parents=True, exist_ok=True)
-        if folder.is_dir() and not folder.name.startswith(".") and not (out / folder.name).exists():
+        is_plain = folder.is_dir() and not folder.name.startswith(".")
+        if is_plain and not _is_taken(out, folder.name):
             _write_owner(folder, owner)
             _move(folder, out / folder.name)
             n_moved += 1
     shutil.rmtree(made, ignore_errors=True)
     return n_moved
+
+
+def _is_taken(out: Path, name: str) -> bool:
+    """Does a capture of this name lie there, or in the trash, whose way back it would bar?"""
+    trash = out / TRASH
+    folders = (out, *(trash.iterdir() if trash.is_dir() else ()))
+    return any(os.path.lexists(folder / name) for folder in folders)
 
 
 def _move(folder: Path, target: Path) -> None:

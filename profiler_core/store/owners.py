@@ -7,11 +7,9 @@ room for the next one, and the disk would be full all the same.
 from pathlib import Path
 from stat import S_ISREG
 
-from profiler_core.home import uploads_directory
+from profiler_core.home import TRASH, uploads_directory
 from profiler_core.owner_file import owner_of
 from profiler_core.settings import settings
-
-TRASH = ".trash"  # in the folder of all uploads, and in that of all captures
 
 
 def used_bytes(person: str) -> int:

@@ -27,7 +27,7 @@ import polars as pl
 
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, NotARun
-from profiler_core.home import uploads_directory
+from profiler_core.home import TRASH, uploads_directory
 from profiler_core.ingest import archive
 from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.file_kind import Role
@@ -40,7 +40,7 @@ from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store import incoming
-from profiler_core.store.owners import TRASH, room_left
+from profiler_core.store.owners import room_left
 from profiler_core.store.upload_groups import Part, RunParts, give, group, not_clear
 from profiler_core.units import format_bytes
 from profiler_core.worker.protocol import Progress, Report, answer

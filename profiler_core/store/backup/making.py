@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from profiler_core import __version__
-from profiler_core.home import home_directory
+from profiler_core.home import TRASH, home_directory
 from profiler_core.settings import FILE as SETTINGS
 from profiler_core.store.backup.manifest import FORMAT, ROWS, BackupFile, LeftOut, Manifest
 from profiler_core.store.backup.selection import RUN_ROOTS, Choice, Unit, units
@@ -20,7 +20,6 @@ from profiler_core.store.history.dump import Dump
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.query import recorded_keys
 from profiler_core.store.history.waiting_deeds import record_kept
-from profiler_core.store.owners import TRASH
 
 _MOST_PASSES = 5  # each only reads what changed since the one before
 

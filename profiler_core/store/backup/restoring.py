@@ -16,7 +16,7 @@ import msgspec
 
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput
-from profiler_core.home import home_directory
+from profiler_core.home import TRASH, home_directory
 from profiler_core.settings import FILE as SETTINGS
 from profiler_core.store.backup.manifest import ROWS, BackupFile, Manifest
 from profiler_core.store.backup.selection import RUN_ROOTS, SECRETS
@@ -25,7 +25,6 @@ from profiler_core.store.history.database import UNFINISHED, close_all, where
 from profiler_core.store.history.dump import holds, refuse_used_database, restore_rows
 from profiler_core.store.history.packing import sha256
 from profiler_core.store.history.waiting_deeds import is_file_of_waiting_deeds
-from profiler_core.store.owners import TRASH
 from profiler_core.store.private_file import write_private
 
 _NOT_IN_THE_WAY = (SETTINGS, UNFINISHED, "cache")  # may be in the new home

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core import run_directory as names
-from profiler_core.home import home_directory
+from profiler_core.home import TRASH, home_directory
 from profiler_core.store.experiments import FILE as EXPERIMENT
 from profiler_core.store.experiments import NOT_KEPT
 from profiler_core.store.history.packing import kept_files
 from profiler_core.store.history.waiting_deeds import files_of_waiting_deeds
-from profiler_core.store.owners import TRASH
 from profiler_core.store.records import read_record
 
 RUN_ROOTS = ("runs", "uploads")

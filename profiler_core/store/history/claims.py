@@ -7,6 +7,7 @@ single runs comes home.
 """
 
 from collections.abc import Collection
+from pathlib import Path
 
 from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
@@ -100,6 +101,36 @@ def another_id(run_id: str, recorded_ids: Collection[str]) -> str | None:
         f"Its run.json says “{run_id[:200]}”, and the history has the run "
         f"“{min(recorded_ids)[:200]}” there."
     )
+
+
+def is_another_run(run_id: str, owner: str, key: str) -> bool:
+    """Does another run than this recorded one lie at its place, as far as its files tell?
+
+    Who captures elsewhere names its folder, and each server has folders of its own; so a place
+    alone names no run.
+
+    Args:
+        run_id: of the recorded run.
+        owner: its person.
+        key: of the library, where the history has it.
+    """
+    directory = places.directory_of_key(key)
+    ids = frozenset() if directory is None else ids_in(directory)
+    return _is_anothers(owner, key, None) or bool(ids and run_id not in ids)
+
+
+def ids_in(folder: Path) -> frozenset[str]:
+    """By what the history would know the run, or the runs of the capture, in a folder.
+
+    Without those whose run.json cannot be read.
+    """
+    directories = [folder] if places.has_run(folder) else sorted(folder.glob("*/"))
+    ids = set()
+    for directory in filter(places.has_run, directories):
+        inside, problem = read_record(directory, may_be_alive=False)
+        if problem is None:
+            ids.add(inside.run_id or places.key_of(directory) or "")
+    return frozenset(ids)
 
 
 def _is_anothers(owner: str, key: str | None, person: str | None) -> bool:

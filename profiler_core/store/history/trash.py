@@ -15,6 +15,7 @@ from profiler_core.model.history import RecordedRun
 from profiler_core.store.history import places, trash_files
 from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.history.audit import note
+from profiler_core.store.history.claims import is_another_run
 from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.marks import marked_captures
 from profiler_core.store.history.moments import now
@@ -74,9 +75,8 @@ def delete_at(
         BadInput: one of the runs is a baseline or part of a review, somebody else just deletes
             it, or the disk refuses; nothing is deleted then.
     """
-    query = select(table.c.run_id).where(table.c.key.in_(keys), NOT_DELETED)
     with reading() as connection:
-        run_ids = list(connection.scalars(query))
+        run_ids = _lying_at(connection, table.c.key.in_(keys))
     return _delete(RUNS, [folder], run_ids, title=title, reason=reason, person=person)
 
 
@@ -275,13 +275,19 @@ def _take_along(
     connection: Connection, deletion: Row[tuple[object, ...]], which: ColumnElement[bool]
 ) -> None:
     """Add runs to a deletion that were recorded after it was decided."""
-    late = select(table.c.run_id).where(which, NOT_DELETED)
-    for run_id in connection.scalars(late).all():
+    for run_id in _lying_at(connection, which):
         detail = {"deletion": deletion.deletion_id, "title": deletion.title}
         note(connection, deletion.person, "delete", run_id, **detail)
         values = {"deletion_id": deletion.deletion_id, "run_id": run_id}
         connection.execute(insert(deleted_runs).values(**values))
     _set(connection, deletion.deletion_id, RUNS, deletion.deleted_at)
+
+
+def _lying_at(connection: Connection, which: ColumnElement[bool]) -> list[str]:
+    """Of these runs those at whose place no other run lies here."""
+    query = select(table.c.run_id, table.c.person, table.c.key).where(which, NOT_DELETED)
+    rows = connection.execute(query).all()
+    return [r.run_id for r in rows if not is_another_run(r.run_id, r.person, r.key)]
 
 
 def _below(keys: Sequence[str]) -> ColumnElement[bool]:
@@ -305,7 +311,14 @@ def _follow(deletion_id: str) -> None:
         names = _own_artifacts(connection, deletion_id, for_good=state == DONE[EMPTYING])
         store = artifacts() if names else None
         if state == DONE[DELETING]:
-            trash_files.set_aside(deletion_id, row.keys, counts_for_owner=not row.reason)
+            ids = select(deleted_runs.c.run_id).where(deleted_runs.c.deletion_id == deletion_id)
+            trash_files.set_aside(
+                deletion_id,
+                row.keys,
+                connection.scalars(ids).all(),
+                is_decided=row.state == DELETING,
+                counts_for_owner=not row.reason,
+            )
             mark = store.hide if store is not None else None
         elif state == DONE[RESTORING]:
             trash_files.put_back(deletion_id)

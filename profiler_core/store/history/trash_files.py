@@ -9,17 +9,19 @@ import os
 import secrets
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from profiler_core import run_directory as names
 from profiler_core.errors import BadInput
+from profiler_core.home import TRASH
 from profiler_core.owner_file import FILE as OWNER_FILE
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store.history import places
+from profiler_core.store.history.claims import ids_in
 from profiler_core.store.history.integrity import difference
 from profiler_core.store.history.packing import file_marks
-from profiler_core.store.owners import TRASH, size_of
+from profiler_core.store.owners import size_of
 
 DELETED = ".deleted-"  # a folder that is being deleted for good
 
@@ -34,7 +36,14 @@ def is_any_at(keys: Sequence[str]) -> bool:
     return any(True for _ in _sources(keys))
 
 
-def set_aside(deletion_id: str, keys: Sequence[str], *, counts_for_owner: bool) -> None:
+def set_aside(
+    deletion_id: str,
+    keys: Sequence[str],
+    run_ids: Collection[str],
+    *,
+    is_decided: bool,
+    counts_for_owner: bool,
+) -> None:
     """Move what lies at these keys into the trash; what is there already, stays there.
 
     A capture's folder goes with its last run.
@@ -42,12 +51,19 @@ def set_aside(deletion_id: str, keys: Sequence[str], *, counts_for_owner: bool) 
     Args:
         deletion_id: names the folder in the trash.
         keys: of the library.
+        run_ids: of the deletion's runs: others stay, which another server may have there.
+        is_decided: no files followed yet, so what was never recorded goes, too.
         counts_for_owner: does it take of its owner's quota until the trash is emptied?
 
     Raises:
         BadInput: the disk refuses.
     """
-    for root, source in _whole(_sources(keys)):
+    sources = [
+        (root, path)
+        for root, path in _sources(keys)
+        if not _is_other_runs(path, run_ids, is_decided=is_decided)
+    ]
+    for root, source in _whole(sources):
         folder = root / TRASH / deletion_id
         target = folder / source.relative_to(root)
         if os.path.lexists(target):
@@ -132,6 +148,11 @@ def remove_directory(directory: Path) -> None:
         capture = directory.parent
         if capture not in places.roots().values() and not list(capture.glob(f"*/{names.RUN_JSON}")):
             _delete_out_of_sight(capture)
+
+
+def _is_other_runs(path: Path, run_ids: Collection[str], *, is_decided: bool) -> bool:
+    ids = ids_in(path)
+    return bool(ids) and ids.isdisjoint(run_ids) and (bool(run_ids) or not is_decided)
 
 
 def _sources(keys: Sequence[str]) -> Iterator[tuple[Path, Path]]:
