@@ -202,6 +202,28 @@ def test_an_operator_that_was_fused_takes_what_page_modules_says(comparison: Com
         assert any("replace other operators too" in sentence for sentence in made.about)
 
 
+def test_an_operator_lists_the_kernels_that_it_became(comparison: Comparison) -> None:
+    """It named those of the baseline alone."""
+    pair = comparison.pairs[0]
+    row = next(row for row in pair.divided.operators if row.shared_ns and row.step_ns(0))
+    made = dossier(comparison, operator_item(row.op))
+    (kernels,) = (part for part in made.relations if part.kind == "kernels")
+    became: dict[str, float] = defaultdict(float)
+    for number in row.groups:
+        group = pair.ledger.groups[number]
+        for kernel in group.candidate.kernels:
+            became[kernel.name] += kernel.time_ns / pair.ledger.n_candidate_steps
+    listed = {entry.title: entry for entry in kernels.entries if entry.times_ns[1] is not None}
+    assert {name: entry.times_ns[1] for name, entry in listed.items()} == pytest.approx(became)
+    assert any(name.startswith("triton_") for name in listed)
+    for name, entry in listed.items():
+        assert entry.item == kernel_item(name)
+        assert dossier(comparison, kernel_item(name)).title == name
+    # Beside them still what the operator itself launches in the baseline.
+    assert any(entry.times_ns[0] for entry in kernels.entries)
+    assert "may replace other operators too" in kernels.sentence
+
+
 def test_an_event_leads_to_its_kernel_and_its_group(comparison: Comparison) -> None:
     trace = comparison.runs[1].required_trace()
     names = trace.device["name"].cast(str).to_list()

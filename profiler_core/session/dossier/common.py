@@ -61,6 +61,17 @@ def related_groups(pair: Pair, numbers: Iterable[int], sentence: str = "") -> Re
 
 def kernels_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> Relation:
     """The kernels of some groups on both sides, the slowest first."""
+    entries = kernel_entries(groups)
+    return Relation(
+        "kernels",
+        pair.labels,
+        tuple(entries[:MOST_RELATED]),
+        n_left_out=max(0, len(entries) - MOST_RELATED),
+    )
+
+
+def kernel_entries(groups: Sequence[FusionGroup]) -> list[Related]:
+    """Each kernel of some groups, with its time per step on both sides; the slowest first."""
     times: dict[str, list[float]] = {}
     calls: dict[str, list[float]] = {}
     copies = set()  # and memsets: they are no kernels, and have no dossier
@@ -73,7 +84,7 @@ def kernels_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> Relation:
                 if kernel.category in ("memcpy", "memset"):
                     copies.add(kernel.name)
                 calls.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(kernel.n, side)
-    entries = slowest_first(
+    return slowest_first(
         Related(
             name,
             None if name in copies else kernel_item(name),
@@ -81,12 +92,6 @@ def kernels_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> Relation:
             tuple(ns or None for ns in sides),
         )
         for name, sides in times.items()
-    )
-    return Relation(
-        "kernels",
-        pair.labels,
-        tuple(entries[:MOST_RELATED]),
-        n_left_out=max(0, len(entries) - MOST_RELATED),
     )
 
 

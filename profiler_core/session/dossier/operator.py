@@ -17,6 +17,7 @@ from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
     MOST_RELATED,
+    kernel_entries,
     modules_of,
     pairs_with_ledger,
     related_groups,
@@ -50,7 +51,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         about = operator_about(row, pair.labels[1]) if row is not None else ()
     else:
         times = _own_times(comparison, works)
-    kernels = _kernels(comparison, works)
+    kernels = _kernels(comparison, works, pair, groups)
     return Dossier(
         item=item,
         kind="operator",
@@ -152,21 +153,46 @@ def _own_times(comparison: Comparison, works: dict[int, tuple[OpWork, ...]]) -> 
     return tuple(times)
 
 
-def _kernels(comparison: Comparison, works: dict[int, tuple[OpWork, ...]]) -> Relation:
-    """The longest kernel of each call, by name."""
+def _kernels(
+    comparison: Comparison,
+    works: dict[int, tuple[OpWork, ...]],
+    pair: Pair | None,
+    groups: Sequence[FusionGroup],
+) -> Relation:
+    """The longest kernel of each call, by name; in a pair's candidate all that it became.
+
+    Args:
+        comparison: of the runs.
+        works: the operator's calls, by the run's place.
+        pair: whose ledger has the operator; None: no ledger has.
+        groups: of that ledger, with the operator on either side.
+    """
     heads = tuple(comparison.labels[number] for number in works)
     times: dict[str, list[float | None]] = {}
+    items: dict[str, Item | None] = {}
+    sentence = "Each call of the operator counts for the longest kernel that it starts."
     for side, (number, ops) in enumerate(works.items()):
+        if pair is not None and groups and number == pair.number + 1:
+            for entry in kernel_entries(groups):
+                after_ns = entry.times_ns[1]
+                if after_ns:
+                    times.setdefault(entry.title, [None] * len(works))[side] = after_ns
+                    items[entry.title] = entry.item
+            sentence += (
+                f" Of {pair.labels[1]} all kernels of its fusion groups are listed, whole, which "
+                "may replace other operators too."
+            )
+            continue
         for op in ops:
             sides = times.setdefault(op.kernel, [None] * len(works))
             sides[side] = (sides[side] or 0.0) + op.time_ns / _steps(comparison, number)
     entries = slowest_first(
-        Related(kernel, kernel_item(kernel), times_ns=tuple(sides))
+        Related(kernel, items.get(kernel, kernel_item(kernel)), times_ns=tuple(sides))
         for kernel, sides in times.items()
     )
     return Relation(
         "kernels", heads, tuple(entries[:MOST_RELATED]),
-        "Each call of the operator counts for the longest kernel that it starts.",
+        sentence,
         max(0, len(entries) - MOST_RELATED),
     )  # fmt: skip
 
