@@ -125,3 +125,18 @@ def test_what_lies_in_the_trash_can_be_put_back(home: Path, hers: Path) -> None:
     except BadInput as refused:  # until it is deleted for good by itself
         pytest.fail(f"{refused}")
     assert json.loads((hers / "default" / "run.json").read_text())["run_id"] == "c1.default"
+
+
+def test_what_another_put_there_is_not_shown_as_hers(
+    home: Path, hers: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of a run that failed no hashes are kept which would tell."""
+    failed = redated_copy(home, "c2", status="failed")
+    write_owner(failed.parent, ADA)
+    history.reconcile()
+    other = tmp_path / "other"
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(other))
+    made = redated_copy(other / "made", "c2", status="failed", name="forged").parents[1]
+    take_in(made, other / "runs", MALLORY)
+    shown = history.directory_of(history.run("c2.default"))
+    assert json.loads((shown / "run.json").read_text())["name"] != "forged"

@@ -7,6 +7,7 @@ from profiler_core.model.history import RecordedRun
 from profiler_core.settings import settings
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
+from profiler_core.store.history.claims import is_another_persons
 from profiler_core.store.history.integrity import refuse_if_changed
 from profiler_core.store.records import read_record
 
@@ -20,7 +21,7 @@ def directory_of(recorded: RecordedRun) -> Path:
         BadInput: the artifact cannot be read, was changed, or holds another run.
     """
     local = places.directory_of_key(recorded.key)
-    if local is not None and places.has_run(local):
+    if local is not None and _is_here(recorded):
         refuse_if_changed(recorded.run_id, local)
         return local
     if recorded.files_deleted_at is not None:
@@ -50,7 +51,12 @@ def directory_of(recorded: RecordedRun) -> Path:
 
 def has_files(recorded: RecordedRun) -> bool:
     """True if `directory_of` is expected to succeed; does not use the network."""
-    if places.has_run(places.directory_of_key(recorded.key)):
+    if _is_here(recorded):
         return True
     is_kept = recorded.artifact is not None and recorded.files_deleted_at is None
     return is_kept and settings().artifacts_url is not None
+
+
+def _is_here(recorded: RecordedRun) -> bool:
+    has_run = places.has_run(places.directory_of_key(recorded.key))
+    return has_run and not is_another_persons(recorded.person, recorded.key)
