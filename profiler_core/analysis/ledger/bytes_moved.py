@@ -29,6 +29,8 @@ ITEM_BYTES = {
     "b8": 1, "c64": 8, "f8e4m3fn": 1, "f8e5m2": 1,
 }  # fmt: skip
 _OVERWRITES = frozenset(("clone", "fill", "zero"))  # in place they read nothing of their result
+# Tensors that a product reads; one more is its result, `out=`, as generated code calls it.
+_OPERANDS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
 _LOOKUPS = frozenset(("embedding", "gather", "index", "index_select", "embedding_bag"))
 
 
@@ -120,6 +122,9 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     if operator(unit.name) in _OVERWRITES and unit.name.endswith("_"):  # handed its result first
         first, *others = [prod(shape) * item for shape, item in tensors]
         return sum(others), first
+    if len(tensors) - 1 == _OPERANDS.get(unit.name):
+        *operands, result = [prod(shape) * item for shape, item in tensors]
+        return sum(operands), result
     written: int | None
     if output is not None and output[1] in ITEM_BYTES:
         written = prod(output[0]) * ITEM_BYTES[output[1]]

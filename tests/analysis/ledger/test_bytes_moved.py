@@ -35,6 +35,13 @@ def test_a_product_writes_rows_by_columns():
     )
 
 
+def test_a_product_handed_its_result_does_not_read_it():
+    result = unit("aten::mm", ((6, 5), (5, 7), (6, 7)))
+    assert bytes_of(result, None) == (4 * (30 + 35), 4 * 42)
+    biased = unit("aten::addmm", ((7,), (6, 5), (5, 7), (6, 7)))
+    assert bytes_of(biased, None) == (4 * (7 + 30 + 35), 4 * 42)
+
+
 def test_a_table_that_is_looked_up_counts_as_its_rows_that_are():
     lookup = unit("aten::embedding", ((151936, 4096), (32,)), "c10::BFloat16")
     indices = replace(lookup, dtypes=("c10::BFloat16", "long int"))
