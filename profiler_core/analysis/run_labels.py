@@ -220,6 +220,12 @@ def shared_part(names: Sequence[str]) -> str:
     return "".join(words[0][:n]).strip(_SEPARATORS) if tells else ""
 
 
+def names_together(names: Sequence[str]) -> str:
+    """What several runs are called as one: the name that all have, its shared words, else two."""
+    distinct = list(dict.fromkeys(names))
+    return shared_part(distinct) or " and ".join(distinct[:2])
+
+
 def _n_shared(words: Sequence[Sequence[str]], most: int) -> int:
     """How many first words all of them have in common."""
     n = 0

@@ -28,7 +28,7 @@ from profiler_core.analysis.wording.ranks import (
     slowest_link,
     without_profiler,
 )
-from profiler_core.analysis.wording.sentence import plain
+from profiler_core.analysis.wording.sentence import counted, plain
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.ranks import ranks_answer
 from profiler_core.cli.table import n_more, table
@@ -153,7 +153,8 @@ def _text(placed: PlacedJob) -> str:
     ]  # fmt: skip
     head = ["", "step", "compute", "exposed comm.", "exposed copy", "idle", "communication",
             "overlap", "waited", "made others wait"]  # fmt: skip
-    parts = [f"{placed.source} · {len(job.ranks)} ranks · {job.n_steps} steps\n{verdict}"]
+    size = f"{counted(len(job.ranks), 'rank')} · {counted(job.n_steps, 'step')}"
+    parts = [f"{placed.source} · {size}\n{verdict}"]
     if rows:
         parts.append(table(head, rows))
     if len(job.ranks) > len(rows):

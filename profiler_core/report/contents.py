@@ -9,6 +9,7 @@ from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ranks.job import Job
+from profiler_core.analysis.run_labels import names_together
 from profiler_core.analysis.verdict import leading
 from profiler_core.model.review import Review
 from profiler_core.session.comparison import Comparison
@@ -41,16 +42,17 @@ class Contents:
     @property
     def subject(self) -> str:
         """What was run."""
-        record = self.comparison.baseline.run.record
-        return record.workload or record.name or "Comparison"
+        records = [side.run.record for side in self.sides]
+        names = [record.name for record in records if record.name]
+        return records[0].workload or names_together(names) or "Comparison"
 
     @property
     def title(self) -> str:
         """What the report is about, in a few words: "bert: default against eager"."""
         baseline, *candidates = self.labels
-        if not candidates:
-            return f"{self.subject}: {baseline}" if self.subject != "Comparison" else baseline
-        return f"{self.subject}: {', '.join(candidates)} against {baseline}"
+        runs = f"{', '.join(candidates)} against {baseline}" if candidates else baseline
+        says_no_more = self.subject in ("Comparison", names_together(self.labels))
+        return runs if says_no_more else f"{self.subject}: {runs}"
 
     @property
     def lead(self) -> CandidateComparison | None:

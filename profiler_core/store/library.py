@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from profiler_core import run_directory as names
-from profiler_core.analysis.run_labels import Labelled, own_name, run_labels, shared_part
+from profiler_core.analysis.run_labels import Labelled, names_together, own_name, run_labels
 from profiler_core.errors import BadInput
 from profiler_core.home import runs_directory, uploads_directory
 from profiler_core.ingest.run import open_run
@@ -100,7 +100,7 @@ class Comparable:
         names = [entry.run.name for entry in self.entries if entry.run.name]
         if not names:  # folders are called by variants; the one around them tells more
             return self.path.name
-        return shared_part(names) or " and ".join(names[:2])
+        return names_together(names)
 
     @property
     def is_job(self) -> bool:

@@ -4,6 +4,7 @@ import pytest
 
 from profiler_core.analysis.run_labels import (
     Labelled,
+    names_together,
     own_name,
     run_facts,
     run_labels,
@@ -155,3 +156,17 @@ def test_the_facts_say_what_one_step_handles():
     measurement = Measurement(batches_per_step=4, tokens_per_step=64)
     facts = run_facts(RunRecord(workload="gpt", measurement=measurement))
     assert facts == ["gpt", "4 batches per step", "64 tokens per step"]
+
+
+@pytest.mark.parametrize(
+    ("names", "together"),
+    [
+        (["eager", "compiled"], "eager and compiled"),
+        (["my_model_eager.json", "my_model_compiled.json"], "my_model"),
+        (["bert", "bert"], "bert"),
+        (["bert"], "bert"),
+        ([], ""),
+    ],
+)
+def test_runs_of_several_files_have_one_name(names, together):
+    assert names_together(names) == together

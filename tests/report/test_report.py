@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -278,6 +279,17 @@ def alone():
 def test_a_run_alone_has_a_title_of_its_own(alone):
     assert "breaky: default" in re.findall("<title>(.*?)</title>", html_report(alone))
     assert markdown(alone).startswith("## breaky: default\n")
+
+
+def test_two_files_without_a_workload_are_titled_by_both(tmp_path):
+    """Their report was "eager.json.gz: compiled against eager", as if the first were the model."""
+    captures = Path(__file__).parents[1] / "fixtures" / "captures"
+    for name, variant in (("eager", "eager"), ("compiled", "default")):
+        shutil.copy(captures / f"breaky.{variant}" / "trace.json.gz", tmp_path / f"{name}.json.gz")
+    files = [tmp_path / "eager.json.gz", tmp_path / "compiled.json.gz"]
+    contents = gather(Comparison.open(files))
+    assert contents.title == "compiled.json.gz against eager.json.gz"
+    assert markdown(contents).startswith("## eager.json.gz and compiled.json.gz: ")
 
 
 @pytest.mark.parametrize("form", [html_report, markdown])

@@ -265,14 +265,16 @@ def _classes(kinds: Mapping[int, Collection[Path]]) -> dict[int, int]:
     Kinds that run one line are one class: the first layers of a ResNet's four stages, of which
     only some have a shortcut with weights.
     """
-    joined: list[tuple[set[Path], set[int]]] = []  # the kinds of a class, and its lines
-    for line, ran in kinds.items():
-        same = [one for one in joined if not one[0].isdisjoint(ran)]
-        joined = [one for one in joined if one not in same]
-        joined.append(
-            (set(ran).union(*(one[0] for one in same)), {line}.union(*(one[1] for one in same)))
-        )
-    return {line: number for number, (_, lines) in enumerate(joined) for line in lines}
+    classes: list[tuple[set[Path], set[int]]] = []  # the kinds of each, and its lines
+    for line, line_kinds in kinds.items():
+        own_kinds, own_lines, others = set(line_kinds), {line}, []
+        for class_kinds, class_lines in classes:
+            if own_kinds.isdisjoint(class_kinds):
+                others.append((class_kinds, class_lines))
+            else:
+                own_kinds, own_lines = own_kinds | class_kinds, own_lines | class_lines
+        classes = [*others, (own_kinds, own_lines)]
+    return {line: number for number, (_, lines) in enumerate(classes) for line in lines}
 
 
 def _kind(frame: Path) -> Path:

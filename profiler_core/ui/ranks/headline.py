@@ -11,7 +11,7 @@ from profiler_core.analysis.wording.ranks import (
     slowest_link,
     without_profiler,
 )
-from profiler_core.analysis.wording.sentence import Phrase, listed, of_run
+from profiler_core.analysis.wording.sentence import Phrase, counted, listed, of_run
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
@@ -23,7 +23,7 @@ from profiler_core.units import format_change, format_duration, format_share
 def show_headline(chosen: ChosenJobs) -> None:
     """Facts, the sentence on the baseline (or on all, where it is the same), and the evidence."""
     jobs = chosen.jobs
-    facts = [*entry_facts(jobs[0].entry), f"{len(jobs[0].job.ranks)} ranks"]
+    facts = [*entry_facts(jobs[0].entry), counted(len(jobs[0].job.ranks), "rank")]
     bad = any(claim_of(chosen_job.job).waiting is Waiting.FOR_RANK for chosen_job in jobs)
     lines = []
     for chosen_job in jobs:
