@@ -44,7 +44,7 @@ def test_two_recordings_open_as_a_comparison_and_their_steps_can_be_chosen(
     page.wait_for_url(re.compile(r"/\?baseline=upload%2F.+"), timeout=READING_TIMEOUT_MS)
     ready(page)
     main = page.get_by_test_id("stMain")
-    expect(main).to_contain_text("eager: Steps are the NVTX ranges", timeout=READING_TIMEOUT_MS)
+    expect(main).to_contain_text("eager: steps are the NVTX ranges", timeout=READING_TIMEOUT_MS)
     at_rest(page)
     page.get_by_text("Which ranges are the steps").click()
     at_rest(page)  # a list that is opened while the fold still grows closes again

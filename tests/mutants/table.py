@@ -293,7 +293,7 @@ MUTANTS = (
     ),
     Mutant(
         "memory/curve.py", "the host's memory counts only where there is no GPU",
-        "if c.is_of_cpu != trace.has_device_events", "if True", _MEMORY,
+        "if c.is_of_cpu != beside_gpu", "if True", _MEMORY,
     ),
     Mutant(
         "memory/curve.py", "thinning a curve loses no peak",

@@ -85,10 +85,10 @@ def rows(app):
 
 def test_a_cpu_pair_says_what_it_lacks(home):
     text = said(opened(baseline="run/cpu/eager", candidate=["run/cpu/default"]))
-    assert "Measured on the CPU" in text
-    assert "There before the step" not in text  # weights are not in the CPU's count
+    assert "measured on the CPU" in text
+    assert "here before the step" not in text  # weights are not in the CPU's count
     assert "0 % of what" not in text
-    assert "There is no memory snapshot" in text
+    assert "there is no memory snapshot" in text
 
 
 def test_another_workload_is_named_as_such(home):

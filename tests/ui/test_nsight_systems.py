@@ -47,14 +47,14 @@ def field(app, start):
 
 def test_the_steps_of_a_recording_can_be_chosen_on_the_page(read_home):
     app = opened("overview", **RUNS)
-    assert "Steps are the NVTX ranges “step #”" in text_of(app)
+    assert "steps are the NVTX ranges “step #”" in text_of(app)
     steps = field(app, "Steps of eager")
     assert steps.options == ["chosen by the rule: step #", "half <b> · 6 times", "step # · 3 times"]
     steps.set_value("half <b>").run()
     assert not app.exception
     trace = read_home / "runs" / "job" / "eager" / "trace.sqlite"
     assert chosen(NSIGHT, fingerprint(trace)) == {"step_range": "half <b>"}
-    assert "Steps are the NVTX ranges “half" in text_of(app)
+    assert "steps are the NVTX ranges “half" in text_of(app)
     # A new visit has it too, and the other run keeps its own.
     again = opened("overview", **RUNS)
     assert field(again, "Steps of eager").value == "half <b>"

@@ -145,7 +145,7 @@ def test_captures_with_several_ranks_say_why_nothing_was_sampled(home):
         record["measurement"]["telemetry"] = None
         path.write_text(json.dumps(record))
         (path.parent / "nvml.jsonl").unlink()
-    assert "A capture with several ranks (2 here) has no telemetry phase" in text_of(opened(**PAIR))
+    assert "a capture with several ranks (2 here) has no telemetry phase" in text_of(opened(**PAIR))
 
 
 def test_a_damaged_file_costs_its_own_run_alone(home):

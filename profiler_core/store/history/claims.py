@@ -116,17 +116,20 @@ def is_another_run(run_id: str, owner: str, key: str) -> bool:
     """
     directory = places.directory_of_key(key)
     ids = frozenset() if directory is None else ids_in(directory)
-    return is_another_persons(owner, key) or bool(ids and run_id not in ids)
+    return _is_anothers(owner, key, None) or bool(ids and run_id not in ids)
 
 
 def is_another_persons(owner: str, key: str) -> bool:
-    """Does what lies at a recorded run's place here belong to somebody else?
+    """Does what lies at a recorded run's place here belong to somebody else, as far as is known?
+
+    A run that was recorded by a user of the system, as servers of earlier versions recorded all,
+    may be of anybody.
 
     Args:
         owner: the recorded run's person.
         key: of the library, where the history has it.
     """
-    return _is_anothers(owner, key, None)
+    return is_account(owner) and _is_anothers(owner, key, None)
 
 
 def ids_in(folder: Path) -> frozenset[str]:
