@@ -523,7 +523,7 @@ MUTANTS = (
     Mutant(
         "ranks/claim.py", "what the bubble hides is no claim",
         "costs_ns = path.late.total_ns - path.late_in_bubble_ns", "costs_ns = path.late.total_ns",
-        ("ranks/test_groups.py",),
+        ("ranks/test_claim.py",),
     ),
     Mutant(
         "unprofiled_idle.py", "long pauses of a host stay without the profiler",

@@ -82,6 +82,14 @@ def test_a_late_rank_that_does_not_stand_out_of_the_waiting_is_named_as_in_the_t
     assert "needs more" not in evidence(even)
 
 
+def test_a_late_rank_whose_work_the_bubble_hides_is_not_named():
+    job = replace(timed("pp-spin", "eager"), unprofiled_step_ns=None)
+    assert claim_of(job) == Claim(Waiting.FOR_RANK, 1)
+    path = replace(job.critical, bubble_ns=job.critical.step_ns)
+    assert path.late_in_bubble_ns == path.late.total_ns
+    assert claim_of(replace(job, critical=path)).rank is None
+
+
 def test_a_pipeline_is_even_beyond_its_bubble():
     job = timed("pp-1f1b-even", "eager")
     path = replace(
