@@ -145,10 +145,9 @@ def shares(work: ModuleWork, group: FusionGroup) -> dict[str, float]:
     return {module: weight / total for module, weight in weights.items()}
 
 
-def divided(work: ModuleWork, group: FusionGroup) -> dict[str, int]:
-    """The time of some kernels of a group by module, ns; the parts sum to it exactly."""
-    parts = {module: work.time_ns * share for module, share in shares(work, group).items()}
-    return apportion(parts, work.time_ns)
+def divided(time_ns: int, share_of: Mapping[str, float]) -> dict[str, int]:
+    """The time of some kernels by module, by its `shares`, ns; the parts sum to it exactly."""
+    return apportion({module: time_ns * share for module, share in share_of.items()}, time_ns)
 
 
 def _baseline_times(work: ModuleWork, group: FusionGroup) -> dict[str, float]:
@@ -200,7 +199,7 @@ def parts_of(ledger: FusionLedger, row: ModuleRow) -> tuple[ModulePart, ...]:
         others: dict[str, None] = {}
         for side, works in enumerate((group.baseline.modules, group.candidate.modules)):
             for work in works:
-                times = divided(work, group)
+                times = divided(work.time_ns, shares(work, group))
                 inside = {module for module in times if _is_within(module, paths)}
                 inside_ns[side] += sum(times[module] for module in inside)
                 if inside:
@@ -230,7 +229,8 @@ def module_tree(ledger: FusionLedger, made: tuple[Made | None, Made | None]) -> 
             of_group = allocated.get(number, 0.0) if allocated is not None else None
             n_operators = sum(_n_operators(work) for work in works)
             for work in works:
-                parts, share_of = divided(work, group), shares(work, group)
+                share_of = shares(work, group)
+                parts = divided(work.time_ns, share_of)
                 own = None if of_group is None else of_group * _n_operators(work) / n_operators
                 paths = {module: _with_above(module) for module in parts}
                 _add(modules, number, side, work, parts, share_of, own, paths)

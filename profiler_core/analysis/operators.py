@@ -105,6 +105,6 @@ def _add(sums: dict[tuple[str, bool], _Sum], number: int, group: FusionGroup) ->
         if not is_only:
             total.time_ns[0] += own[op]
             total.n_kernels[1] += group.candidate.n_kernels
-            total.n_copies[1] += group.candidate.n_events - group.candidate.n_kernels
+            total.n_copies[1] += group.candidate.n_copies
         if len(parts) > 1:
             total.shared_ns += part

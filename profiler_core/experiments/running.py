@@ -208,7 +208,7 @@ class Runner:
         labels = [variant.label for variant in spec.variants]
         # What nothing leads yet is measured whole: its trace says what is worth trying.
         kept = frozenset(labels if plan.reference is None else labels[:2])
-        bounded = _bounded(settings, kept)
+        bounded = _bounded(dict(zip(labels[1:], settings, strict=True)), kept)
         compiled_by = self._compiled_by(labels, bounded, began, deadline)
         finished = self.capture(
             spec,
@@ -363,12 +363,12 @@ def _compiling_s(run: FinishedRun, phases: Sequence[str] = _BEFORE_TIMING) -> fl
     return float(sum(spent.get(phase, 0.0) for phase in phases))
 
 
-def _bounded(settings: Sequence[Setting], kept: Collection[str]) -> str | None:
+def _bounded(settings: Mapping[str, Setting], kept: Collection[str]) -> str | None:
     """The label of the only setting that compiles for minutes, but for one that is kept.
 
     Where several of a capture do, none is ended for what might come after it.
     """
-    slow = [parse_variant(variant_of(s)).label for s in settings if is_slow_to_compile(s)]
+    slow = [label for label, setting in settings.items() if is_slow_to_compile(setting)]
     return slow[0] if len(slow) == 1 and slow[0] not in kept else None
 
 

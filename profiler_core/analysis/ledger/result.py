@@ -88,6 +88,11 @@ class GroupSide:
         return sum(kernel.n for kernel in self.kernels if kernel.category not in NO_KERNELS)
 
     @property
+    def n_copies(self) -> int:
+        """Copies and memsets, over all profiled steps of the run."""
+        return self.n_events - self.n_kernels
+
+    @property
     def bytes_moved(self) -> int | None:
         """Read and written; over time_ns an effective bandwidth."""
         if self.bytes_read is None or self.bytes_written is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.dossier.record import Related, Relation, RunTime, SourceLine
 from profiler_core.analysis.item import Item, group_item, kernel_item, name_key
-from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ledger.result import NO_KERNELS, FusionGroup
 from profiler_core.analysis.source_paths import source_paths
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.compilation import Frame
@@ -81,7 +81,7 @@ def kernel_entries(groups: Sequence[FusionGroup]) -> list[Related]:
                 times.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(
                     kernel.time_ns, side
                 )
-                if kernel.category in ("memcpy", "memset"):
+                if kernel.category in NO_KERNELS:
                     copies.add(kernel.name)
                 calls.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(kernel.n, side)
     return slowest_first(

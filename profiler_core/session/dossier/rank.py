@@ -37,9 +37,11 @@ def rank_dossier(comparison: Comparison, item: Item) -> Dossier:
             f"These runs have no {_title(rank, step)}.",
             remedy="Choose the runs that the link was made for.",
         )
-    shown = [n for n, row in enumerate(rows) if row is not None and (step or 0) < len(row.steps)]
+    shown = {
+        n: row for n, row in enumerate(rows) if row is not None and (step or 0) < len(row.steps)
+    }
     labels = [comparison.labels[n] for n in shown]
-    of_runs = [row for n, row in enumerate(rows) if n in shown and row is not None]
+    of_runs = list(shown.values())
     return Dossier(
         item=item,
         kind="rank" if step is None else "step of a rank",
@@ -47,8 +49,7 @@ def rank_dossier(comparison: Comparison, item: Item) -> Dossier:
         answer=rank_answer(job, own, step),
         about=_about(job, rank),
         times=tuple(
-            RunTime(n, label, _step_ns(row, step))
-            for n, label, row in zip(shown, labels, of_runs, strict=True)
+            RunTime(n, comparison.labels[n], _step_ns(row, step)) for n, row in shown.items()
         ),
         relations=(_parts(labels, of_runs, step), _steps(run, labels, of_runs, own)),
         **_on_timeline(comparison, run, own, step or 0),
