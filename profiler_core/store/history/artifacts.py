@@ -23,7 +23,7 @@ from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
 from profiler_core.ingest.run import unpacked_run
 from profiler_core.settings import settings
-from profiler_core.store.history.packing import content_hash, packed
+from profiler_core.store.history.packing import FileMark, content_hash, file_marks, packed
 from profiler_core.store.key_parts import encode_part
 
 _BLOCK_BYTES = 1 << 20
@@ -38,8 +38,17 @@ class Artifacts:
     files: Any  # an fsspec file system
     root: str
 
-    def put(self, name: str, directory: Path) -> None:
-        """Keep a run directory under this name; one that is there is replaced at once."""
+    def put(self, name: str, directory: Path, marks: Sequence[FileMark]) -> None:
+        """Keep a run directory under this name; one that is there is replaced at once.
+
+        Args:
+            name: that tells the hash of its files.
+            directory: of the run.
+            marks: of the files that the hash was made of.
+
+        Raises:
+            BadInput: the files are others by now, or nothing can be written there.
+        """
         with _as_bad_input("written"):
             path = self._path(name)
             self.files.makedirs(path.rpartition("/")[0], exist_ok=True)
@@ -47,6 +56,11 @@ class Artifacts:
                 try:
                     for block in packed(directory):
                         target.write(block)
+                    if file_marks(directory, marks) != tuple(marks):
+                        raise BadInput(
+                            f"{directory} was changed while it was kept.",
+                            remedy="Record it again once nothing writes into it.",
+                        )
                 except BaseException:
                     target.close()
                     target.discard()
@@ -82,6 +96,12 @@ class Artifacts:
         except BadInput:
             local.unlink(missing_ok=True)  # fetched again once it is mended
             raise
+
+    def has(self, name: str) -> bool:
+        """Is there an artifact of this name, that is not marked as deleted?"""
+        with _as_bad_input("asked for"):
+            self.files.invalidate_cache()  # what fsspec remembers misses what others wrote since
+            return self.files.exists(self._path(name)) and not self.files.exists(self._mark(name))
 
     def delete(self, name: str) -> None:
         """Delete an artifact for good; one that is gone is no error."""

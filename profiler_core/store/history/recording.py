@@ -4,24 +4,20 @@ The row comes last and in one transaction, so a run is in the history only when 
 whatever a crash leaves behind, `reconciliation.py` finds.
 """
 
-import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from profiler_core import run_directory as names
 from profiler_core.analysis.run_labels import variant_name
 from profiler_core.errors import BadInput, FusionscopeError, NotARun
-from profiler_core.home import runs_directory
 from profiler_core.ingest.run import open_run
 from profiler_core.model.history import METRICS, HeadlineMetrics, RecordedRun
 from profiler_core.model.run import RunRecord
 from profiler_core.session.run import Run
-from profiler_core.store.history import artifacts as artifact_store
 from profiler_core.store.history import places
+from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.history.audit import note
 from profiler_core.store.history.claims import (
     may_put_back,
@@ -29,7 +25,8 @@ from profiler_core.store.history.claims import (
     refuse_id_of_capture,
     refuse_to_replace,
 )
-from profiler_core.store.history.database import reading, writing
+from profiler_core.store.history.copied_in import stored_directory
+from profiler_core.store.history.database import HistoryUnavailable, reading, writing
 from profiler_core.store.history.files import directory_of
 from profiler_core.store.history.integrity import difference, keep_marks, kept_marks
 from profiler_core.store.history.lines import lines_of
@@ -42,7 +39,8 @@ from profiler_core.store.history.meanwhile import (
 )
 from profiler_core.store.history.moments import now, utc
 from profiler_core.store.history.moments import person as this_person
-from profiler_core.store.history.packing import FileMark, file_marks, hash_of
+from profiler_core.store.history.own_artifacts import kept_artifact, refuse_if_gone
+from profiler_core.store.history.packing import FileMark, file_marks
 from profiler_core.store.history.query import is_deleted, refuse_if_deleted, run_if_recorded
 from profiler_core.store.history.query import run as recorded_run
 from profiler_core.store.history.regressions import notice_regression
@@ -102,16 +100,17 @@ def _record(
         if tags:
             tag(same.run_id, *tags, person=this_person() if person is None else person)
         return recorded_run(same.run_id)
-    directory = _stored_directory(run_directory, run_record)
+    directory = stored_directory(run_directory, run_record)
     key = places.key_of(directory)
-    assert key is not None  # noqa: S101 - _stored_directory has just put it below a folder of ours
+    assert key is not None  # noqa: S101 - stored_directory has just put it below a folder of ours
     if directory != run_directory:
         marks = file_marks(directory, marks)
-    artifact = _uploaded(directory, run_record, marks)
     try:
-        run_id = _write(directory, run_record, seen, key, artifact, person, tags, marks, called)
-    except NotARun as error:
-        if places.has_run(directory):
+        judged, changed = _judged(directory, run_record, seen, key, person, called)
+        with kept_artifact(directory, run_record, marks) as artifact:
+            run_id = _write(replace(judged, artifact=artifact), changed, seen, tags, marks)
+    except BadInput as error:
+        if isinstance(error, HistoryUnavailable) or places.has_run(directory):
             raise
         raise BadInput(
             f"{called} was deleted while it was recorded.",
@@ -127,7 +126,7 @@ def record_artifact(name: str, *, person: str | None = None) -> RecordedRun:
 
 
 def _record_artifact(name: str, person: str | None) -> RecordedRun:
-    store = artifact_store.artifacts()
+    store = artifacts()
     if store is None:
         raise BadInput("No artifacts are kept.", remedy="Set FUSIONSCOPE_ARTIFACTS_URL.")
     directory = store.fetch(name)
@@ -140,7 +139,8 @@ def _record_artifact(name: str, person: str | None) -> RecordedRun:
     same = _same_run(directory, run_record, by_id, marks, name, person)
     if same is not None:
         return same
-    return recorded_run(_write(directory, run_record, seen, key, name, person, (), marks, name))
+    judged, changed = _judged(directory, run_record, seen, key, person, name)
+    return recorded_run(_write(replace(judged, artifact=name), changed, seen, (), marks))
 
 
 def _put_back_if_deleted(
@@ -226,21 +226,18 @@ def _contradiction(called: str, recorded: RecordedRun, difference: str) -> BadIn
     )
 
 
-def _write(
+def _judged(
     directory: Path,
     run_record: RunRecord,
     seen: RecordedRun | None,
     key: str,
-    artifact: str | None,
     person: str | None,
-    tags: tuple[str, ...],
-    marks: Sequence[FileMark],
     called: str,
-) -> str:
-    """Write the row over the one that was `seen` when the files were judged; returns the run's id.
+) -> tuple[RecordedRun, tuple[str, ...]]:
+    """What the row of a run says, but for its artifact, and what of it a row that was `seen` lacks.
 
     Raises:
-        WrittenMeanwhile: it is another row by now; nothing is written.
+        NotARun: it has no id that the history takes.
     """
     run_id = run_id_of(run_record, key)
     # An id that is another place's key would stand for the run that lies there, if it has no id.
@@ -248,23 +245,41 @@ def _write(
     if not 0 < len(run_id) <= _LONGEST_ID or not run_id.isprintable() or is_taken:
         raise NotARun(f"{called} has no usable run_id.", remedy="Capture it again.")
     described = msgspec.structs.replace(run_record, run_id=run_id)
-    recorded = _described(described, key, artifact, now(), person)
-    changed: tuple[str, ...] = FILES
-    if not _is_up_to_date(run_id):
-        recorded = replace(recorded, metrics=metrics_of(directory, run_record))
-        changed = (*FILES, *METRICS, "metrics_version")
+    recorded = _described(described, key, now(), person)
+    if seen is not None and _is_up_to_date(run_id):
+        return recorded, FILES
+    measured = replace(recorded, metrics=metrics_of(directory, run_record))
+    return measured, (*FILES, *METRICS, "metrics_version")
+
+
+def _write(
+    recorded: RecordedRun,
+    changed: tuple[str, ...],
+    seen: RecordedRun | None,
+    tags: tuple[str, ...],
+    marks: Sequence[FileMark],
+) -> str:
+    """Write the row over the one that was `seen` when the files were judged; returns the run's id.
+
+    Of that one only the columns `changed` change.
+
+    Raises:
+        WrittenMeanwhile: it is another row by now; nothing is written.
+    """
+    run_id = recorded.run_id
     with writing() as connection:
         values = {
             **row_of(recorded), **lines_of(recorded), "metrics_version": METRICS_VERSION,
         }  # fmt: skip
         refuse_if_written(connection, run_id, seen)
+        refuse_if_gone(connection, recorded.artifact)
         if seen is not None:
             insert_or_update(connection, table, values, changed)
         elif not insert_or_ignore(connection, table, values):
             raise WrittenMeanwhile
-        note(connection, recorded.person, "record", run_id, key=key)
+        note(connection, recorded.person, "record", run_id, key=recorded.key)
         notice_regression(connection, recorded)
-        if described.status == "finished":  # of a lost one the process may yet come back
+        if recorded.status == "finished":  # of a lost one the process may yet come back
             keep_marks(connection, run_id, marks)
     if tags:
         tag(run_id, *tags, person=recorded.person)
@@ -281,9 +296,7 @@ def metrics_of(directory: Path, record: RunRecord) -> HeadlineMetrics:
     return Run(msgspec.structs.replace(open_run(directory), record=record)).headline
 
 
-def _described(
-    run_record: RunRecord, key: str, artifact: str | None, moment: str, person: str | None
-) -> RecordedRun:
+def _described(run_record: RunRecord, key: str, moment: str, person: str | None) -> RecordedRun:
     environment = run_record.environment
 
     def text_of(name: str) -> str:
@@ -314,7 +327,7 @@ def _described(
         spec=run_record.spec,
         environment=environment,
         key=key,
-        artifact=artifact,
+        artifact=None,
     )
 
 
@@ -326,74 +339,3 @@ def _is_up_to_date(run_id: str) -> bool:
             .where(table.c.run_id == run_id)
         ).scalar()
     return metrics_version is not None and int(metrics_version) >= METRICS_VERSION
-
-
-def _stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
-    """The directory below our folders: itself, or a copy that appears there at once."""
-    if places.key_of(run_directory) is not None:
-        return run_directory
-    resolved = run_directory.resolve()
-    capture = run_record.capture_id or resolved.parent.name
-    name = resolved.name
-    for part in (capture, name):
-        if not part or part.startswith((".", "_")) or set(part) & {"/", "\\", "\0"}:
-            raise NotARun(
-                f"{part[:100]!r} cannot be the name of a folder of runs.",
-                remedy="Rename the run's folder, or pack it as a .zip and import that.",
-            )
-    target = runs_directory() / capture / name
-    if places.has_run(target):
-        if difference(file_marks(target), file_marks(resolved))[0] is not None:
-            raise BadInput(
-                f"{target} holds another run than {run_directory}.",
-                remedy="Rename the folder that is to be imported.",
-            )
-        return target
-    aside = target.parent / f".{name}.{os.getpid()}"
-    try:
-        shutil.copytree(resolved, aside, symlinks=True, ignore=shutil.ignore_patterns(".*"))
-        _replace_links(aside, run_directory)
-        (aside / names.IMPORTED).touch()  # nothing that its run.json names is run by a click
-        aside.rename(target)
-    except OSError as error:
-        if not places.has_run(target):  # else another process was faster
-            raise BadInput(
-                f"{run_directory} cannot be copied into {runs_directory()}: {error}.",
-                remedy="Make room on the disk, or check the rights.",
-            ) from error
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-    return target
-
-
-def _replace_links(copy: Path, run_directory: Path) -> None:
-    """Put the files of the run that its links lead to in their place.
-
-    Raises:
-        BadInput: one leads elsewhere: somebody else's run would take a file of this user's along.
-    """
-    top = copy.resolve()
-    for parent, folders, files in os.walk(copy):
-        for link in (Path(parent, name) for name in (*folders, *files)):
-            if not link.is_symlink():
-                continue
-            file = Path(os.path.realpath(link))
-            if not file.is_relative_to(top) or not file.is_file():
-                raise BadInput(
-                    f"{run_directory / link.relative_to(copy)} is a link that leads out of the "
-                    "run's folder, or to no file.",
-                    remedy="Put a copy of what it leads to in its place, or remove it.",
-                )
-            link.unlink()
-            shutil.copy2(file, link)
-
-
-def _uploaded(directory: Path, run_record: RunRecord, marks: Sequence[FileMark]) -> str | None:
-    store = artifact_store.artifacts()
-    if store is None:
-        return None
-    capture = run_record.capture_id or directory.parent.name
-    name = artifact_store.name_of(capture, hash_of(marks))
-    if name not in store.names():
-        store.put(name, directory)
-    return name

@@ -20,6 +20,7 @@ from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.marks import marked_captures
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.moments import person as this_person
+from profiler_core.store.history.own_artifacts import wait_for_turn
 from profiler_core.store.history.query import NOT_DELETED, run
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import baselines, deleted_runs, deletions, review_sides
@@ -324,7 +325,7 @@ def _follow(deletion_id: str) -> None:
             trash_files.put_back(deletion_id)
             mark = store.show if store is not None else None
         else:
-            mark = None
+            mark = store.delete if store is not None else None
         if mark is not None and row.state in DONE:
             for name in names:
                 mark(name)
@@ -332,9 +333,6 @@ def _follow(deletion_id: str) -> None:
             connection.execute(update(deletions).where(this).values(state=state))
             return
     # That it goes is decided for ever, so nobody needs to wait while gigabytes do.
-    if store is not None:
-        for name in names:
-            store.delete(name)
     trash_files.destroy(deletion_id)
     with writing() as connection:
         if row.kind == RUNS:
@@ -351,6 +349,7 @@ def _own_artifacts(connection: Connection, deletion_id: str, *, for_good: bool) 
     """
     ids = select(deleted_runs.c.run_id).where(deleted_runs.c.deletion_id == deletion_id)
     own = select(table.c.artifact).where(table.c.run_id.in_(ids), table.c.artifact.is_not(None))
+    wait_for_turn(connection, connection.scalars(own).all())
     if for_good:  # a run that two had deleted at once, and that one of them put back, keeps its own
         is_gone = or_(table.c.deleted_at.is_not(None), table.c.files_deleted_at.is_not(None))
         own = own.where(is_gone)

@@ -99,7 +99,7 @@ def half(source, target, **options):
     stop_here()
 shutil.copytree.__kwdefaults__ = None
 tree = shutil.copytree
-recording.shutil.copytree = lambda *a, **k: tree(*a, **k, copy_function=half)
+shutil.copytree = lambda *a, **k: tree(*a, **k, copy_function=half)
 history.record(directory)"""
     killed_in_the_middle(script, tmp_path / "ready", source)
     assert places.run_directories() == ()

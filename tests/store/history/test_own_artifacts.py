@@ -1,0 +1,121 @@
+"""Each artifact belongs to a recorded run: none is lost that one needs, none stays without."""
+
+import threading
+
+import pytest
+
+from profiler_core.errors import FusionscopeError
+from profiler_core.store import history
+from profiler_core.store.history import packing
+from profiler_core.store.history.artifacts import Artifacts, artifacts
+from tests.store.history.samples import redated_copy
+
+_WAIT_S = 1.0  # that the other has to be faster in; it is held up where all is well
+
+
+@pytest.fixture
+def kept(home, tmp_path, monkeypatch):
+    """The team's artifacts, in a folder."""
+    monkeypatch.setenv("FUSIONSCOPE_ARTIFACTS_URL", (tmp_path / "kept").as_uri())
+    return tmp_path / "kept"
+
+
+def zipped(directory, target):
+    target.write_bytes(b"".join(history.packed(directory)))
+    return target
+
+
+def at_the_moment_of(name, monkeypatch, deed):
+    """Begin a deed in another thread when an artifact meets `name`; returns a function that waits.
+
+    The deletion goes on once the deed has ended, or has been held up for a while.
+    """
+    function = getattr(Artifacts, name)
+    outcomes: list[object] = []
+
+    def work() -> None:
+        try:
+            outcomes.append(deed())
+        except FusionscopeError as error:
+            outcomes.append(error)
+
+    other = threading.Thread(target=work)
+
+    def meanwhile(self, artifact):
+        if not other.ident:
+            other.start()
+            other.join(_WAIT_S)
+        return function(self, artifact)
+
+    monkeypatch.setattr(Artifacts, name, meanwhile)
+
+    def ended():
+        other.join()
+        (outcome,) = outcomes
+        return outcome
+
+    return ended
+
+
+def test_what_is_pushed_while_the_trash_is_emptied_keeps_its_artifact(kept, tmp_path, monkeypatch):
+    recorded = history.record(redated_copy(tmp_path / "elsewhere", "c1"))
+    archive = zipped(history.directory_of(recorded), tmp_path / "run.zip")
+    history.delete_files([recorded])
+    pushed = at_the_moment_of("delete", monkeypatch, lambda: history.receive(archive))
+    (deletion,) = history.trash_contents()
+    history.empty(deletion.deletion_id)
+    assert not isinstance(pushed(), Exception)
+    again = history.run("c1.default")
+    assert again.files_deleted_at is None
+    assert again.artifact in artifacts().names()
+
+
+@pytest.mark.parametrize("run_id", ["a\nb", "x" * 301, "run/somebody/default"])
+def test_a_push_without_a_usable_id_leaves_no_artifact(kept, tmp_path, run_id):
+    made = redated_copy(tmp_path / "elsewhere", "c1", run_id=run_id)
+    with pytest.raises(FusionscopeError, match="no usable run_id"):
+        history.receive(zipped(made, tmp_path / "run.zip"))
+    assert artifacts().names() == ()
+    assert not [path for path in kept.rglob("*") if path.is_file()]
+
+
+def test_what_is_refused_at_last_leaves_no_artifact(kept, tmp_path, monkeypatch):
+    """Another run took the id while this one's files were kept."""
+    first = zipped(redated_copy(tmp_path / "first", "c1"), tmp_path / "first.zip")
+    second = zipped(redated_copy(tmp_path / "second", "c1", slower=2.0), tmp_path / "second.zip")
+    put = Artifacts.put
+
+    def meanwhile(self, *arguments):
+        monkeypatch.setattr(Artifacts, "put", put)
+        history.receive(second)
+        return put(self, *arguments)
+
+    monkeypatch.setattr(Artifacts, "put", meanwhile)
+    with pytest.raises(FusionscopeError, match="its rounds were others"):
+        history.receive(first)
+    assert artifacts().names() == (history.run("c1.default").artifact,)
+
+
+def test_files_that_change_while_they_are_kept_become_no_artifact(kept, tmp_path, monkeypatch):
+    """It would have a hash that is not theirs, so no other machine could open it."""
+    made = redated_copy(tmp_path / "elsewhere", "c1", whole=True)
+    function = packing.packed_files
+
+    def changing(directory):
+        paths = function(directory)
+        if changing.is_due:
+            (directory / "torch_logs.txt").write_text("changed")
+        return paths
+
+    changing.is_due = False
+    put = Artifacts.put
+
+    def late(self, *arguments):
+        changing.is_due = True
+        return put(self, *arguments)
+
+    monkeypatch.setattr(packing, "packed_files", changing)
+    monkeypatch.setattr(Artifacts, "put", late)
+    with pytest.raises(FusionscopeError, match="was changed while it was kept"):
+        history.record(made)
+    assert artifacts().names() == ()
