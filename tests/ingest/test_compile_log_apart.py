@@ -1,5 +1,6 @@
 """Large logs are read in a process of their own, with the same answer."""
 
+import gzip
 import pickle
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from profiler_core.errors import BadInput
 from profiler_core.ingest import apart as child
+from profiler_core.ingest import logs_apart
 from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.ingest.logs_apart import read_compile_log_apart, read_inductor_apart
@@ -50,6 +52,29 @@ def test_a_file_that_cannot_be_read_says_so_across_the_processes(monkeypatch, tm
 def test_small_logs_start_no_process(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", None)
     assert read_compile_log_apart([LOG], **HERE).graph_breaks
+
+
+@pytest.mark.parametrize("name", ["torch_logs.txt.gz", "torch_logs.txt"])
+def test_a_small_file_that_unpacks_to_a_large_one_is_read_by_another_process(
+    monkeypatch, tmp_path: Path, name
+):
+    """Whatever its name says; else a web server would unpack up to 256 MB of it, and parse that."""
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"V1123 10:15:00.000000 1 torch/x.py:1] [0/0] x\n" * 2_000_000))
+    assert path.stat().st_size < child.LARGE_BYTES // 16
+    asked = []
+    monkeypatch.setattr(logs_apart, "ask_child", lambda module, *_: asked.append(module))
+    read_compile_log_apart([path], **HERE)
+    read_inductor_apart([path])
+    assert asked == ["profiler_core.ingest.compile_log", "profiler_core.ingest.inductor"]
+
+
+def test_several_packed_files_count_together(tmp_path: Path):
+    paths = [tmp_path / f"{n}.gz" for n in range(3)]
+    for path in paths:
+        path.write_bytes(gzip.compress(bytes(child.LARGE_BYTES // 2)))
+    assert not child.are_large(paths[:1])
+    assert child.are_large(paths)
 
 
 def answering(monkeypatch, body: bytes) -> None:
