@@ -4,12 +4,16 @@ Every function takes {rank: {"traceEvents": […]}} and answers in µs, the unit
 """
 
 import bisect
+import itertools
 import statistics
 
 from tests.analysis.ranks.plain_job import (
-    complete,
+    compute,
     is_collective,
     launched_in_steps,
+    length,
+    merged,
+    outside,
     shapes_of,
     steps,
     waits,
@@ -26,35 +30,31 @@ def kind(event):
 
 
 def exposed_transfers(traces, rank):
-    """{kind: (exposed, holding up)} per step, µs, instant by instant on a grid of 0.5 µs.
+    """{kind: (exposed, holding up)} per step, µs.
 
     Exposed: a collective moves data, the last rank having come, and no other kernel runs. Holding
     up: the next kernel starts after its end, and its launch had been made by then. Where several
     collectives move data at once, the instant is of the one that came first.
     """
-    grid = 0.5
     launched = {e["ts"]: at for e, at in with_launches(traces[rank]) if not is_collective(e)}
-    compute = [e for e in complete(traces[rank], "kernel") if not is_collective(e)]
-    starts = [e["ts"] for e in compute]
-    busy = _cells([(e["ts"], e["ts"] + e["dur"]) for e in compute], grid)
+    spans = sorted(compute(traces[rank]))
+    starts = [start for start, _ in spans]
+    over_at = list(itertools.accumulate((end for _, end in spans), max))
+    busy = merged(spans)
     waited = {start: until for start, until, _ in waits(traces)[rank]}
     calls = [e for _, e in launched_in_steps(traces[rank]) if is_collective(e)]
-    sums, taken, held = {}, set(), set()
+    sums, taken, held = {}, [], []
     for event in sorted(calls, key=lambda e: max(waited[e["ts"]], e["ts"])):
-        end = event["ts"] + event["dur"]
-        free = _cells([(max(waited[event["ts"]], event["ts"]), end)], grid) - busy
-        last = max((e["ts"] + e["dur"] for e in compute if e["ts"] < end), default=0.0)
+        begin, end = max(waited[event["ts"]], event["ts"]), event["ts"] + event["dur"]
+        free = outside(outside([(begin, end)], busy), taken)
         after = bisect.bisect_left(starts, end)
         at = launched[starts[after]] if after < len(starts) else float("inf")
-        since = max(last, at or 0.0, waited[event["ts"]], event["ts"])
-        holding = _cells([(since, end)], grid) - busy if since < end else set()
+        last = over_at[after - 1] if after else 0.0
+        since = max(last, at or 0.0, begin)
+        holding = outside(outside([(since, end)], busy), held) if since < end else []
         exposed, holding_up = sums.get(kind(event), (0.0, 0.0))
-        sums[kind(event)] = (
-            exposed + len(free - taken) * grid,
-            holding_up + len(holding - held) * grid,
-        )
-        taken |= free
-        held |= holding
+        sums[kind(event)] = (exposed + length(free), holding_up + length(holding))
+        taken, held = merged(taken + free), merged(held + holding)
     n = len(steps(traces[rank]))
     return {name: (exposed / n, holding / n) for name, (exposed, holding) in sums.items()}
 
@@ -96,6 +96,3 @@ def products_beside(traces, rank):
     n = len(steps(traces[rank]))
     return {key: us / n for key, us in longer.items()}
 
-
-def _cells(spans, grid):
-    return {cell for s, e in spans for cell in range(round(s / grid), round(e / grid))}

@@ -116,34 +116,76 @@ def transfer(traces, rank):
 
 
 def exposed_waiting(traces, rank):
-    """Per step: instants in which the rank waits and runs no other kernel, on a grid of 0.5 µs."""
-    grid = 0.5
-    compute = [
+    """Per step: time in which the rank waits, computes nothing and moves no data either."""
+    waiting = [(start, until) for start, until, _ in waits(traces)[rank]]
+    busy = merged([*compute(traces[rank]), *transfers(traces, rank)])
+    return length(outside(merged(waiting), busy)) / len(steps(traces[rank]))
+
+
+def exposed_transfer(traces, rank):
+    """Per step: time in which a collective moves data, the last rank having come, and no other
+    kernel of the rank runs; calls that overlap count once."""
+    free = outside(merged(transfers(traces, rank)), merged(compute(traces[rank])))
+    return length(free) / len(steps(traces[rank]))
+
+
+def exposed_communication(traces, rank):
+    """Per step: time in which a collective runs, waiting or not, and no other kernel does."""
+    calls = [
         (e["ts"], e["ts"] + e["dur"])
-        for e in complete(traces[rank], "kernel")
-        if not is_collective(e)
+        for _, e in launched_in_steps(traces[rank])
+        if is_collective(e)
     ]
-    own_waits = waits(traces)[rank]
-    spans = {(s, u) for s, u, _ in own_waits if u > s}
-    transfers = [
-        (until, e["ts"] + e["dur"])
-        for _, e in launched_in_steps(traces[rank]) if is_collective(e)
-        for start, until, _ in own_waits if start == e["ts"]
-    ]  # fmt: skip
-    origin = round(min(start for start, _ in (*compute, *spans, *transfers)) / grid)
-    busy = _cells(compute, grid, origin) | _cells(transfers, grid, origin)
-    exposed = _cells(spans, grid, origin) & ~busy
-    return exposed.bit_count() * grid / len(steps(traces[rank]))
+    return length(outside(merged(calls), merged(compute(traces[rank])))) / len(steps(traces[rank]))
 
 
-def _cells(spans, grid, origin):
-    """A number with one bit for each cell of the grid: sets of a million cells take a second."""
-    cells = 0
+def compute(trace):
+    """(start, end) of every kernel that is no collective."""
+    kernels = complete(trace, "kernel")
+    return [(e["ts"], e["ts"] + e["dur"]) for e in kernels if not is_collective(e)]
+
+
+def transfers(traces, rank):
+    """(start, end) of what each collective of a rank lasts once the last rank has come."""
+    arrived = {start: until for start, until, _ in waits(traces)[rank]}
+    return [
+        (arrived[e["ts"]], e["ts"] + e["dur"])
+        for _, e in launched_in_steps(traces[rank])
+        if is_collective(e)
+    ]
+
+
+def merged(spans):
+    """The union of spans, as spans that touch no other, by their start."""
+    union = []
+    for start, end in sorted(span for span in spans if span[1] > span[0]):
+        if union and start <= union[-1][1]:
+            union[-1] = (union[-1][0], max(union[-1][1], end))
+        else:
+            union.append((start, end))
+    return union
+
+
+def outside(spans, others):
+    """What of merged spans lies in none of other merged spans."""
+    ends = [end for _, end in others]
+    free = []
     for start, end in spans:
-        first, after = round(start / grid) - origin, round(end / grid) - origin
-        if after > first:
-            cells |= ((1 << (after - first)) - 1) << first
-    return cells
+        at = start
+        for other_start, other_end in others[bisect.bisect_right(ends, start) :]:
+            if other_start >= end:
+                break
+            if other_start > at:
+                free.append((at, other_start))
+            at = other_end
+        if at < end:
+            free.append((at, end))
+    return free
+
+
+def length(spans):
+    """The sum of the lengths of spans."""
+    return sum(end - start for start, end in spans)
 
 
 def idle(trace):
