@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import CAPTURES, Server, at_rest, capture_of, ready
+from tests.browser.marks import click_mark
 
 pytestmark = pytest.mark.browser
 
@@ -174,18 +175,12 @@ def test_a_box_of_the_icicle_opens_its_dossier_and_the_bar_above_leads_back(
     ready(page)
     boxes = page.locator(".st-key-module_icicle .icicle.trace").first
 
-    def click(text: str) -> None:
-        at_rest(page)
-        box = boxes.get_by_text(text, exact=True).first.bounding_box()
-        assert box is not None
-        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-
-    click("encoder")
+    click_mark(page, boxes.get_by_text("encoder", exact=True).first)
     expect(panel(page)).to_contain_text("encoder")
     page.wait_for_url("**item=module%3Aencoder*")
     # As a click on its row does: the groups that work for it stand below.
     expect(page.get_by_text("all groups that work for it").first).to_be_visible()
     expect(boxes.locator(".pathbar").first).to_be_visible()
     expect(boxes.get_by_text("embeddings")).to_have_count(0)  # beside it: out of sight
-    click("step")  # in the bar
+    click_mark(page, boxes.get_by_text("step", exact=True).first)  # in the bar
     expect(boxes.locator(".pathbar")).to_have_count(0)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.analysis.ranks.mesh_job import Mesh, Planted, play, write
 from tests.browser.conftest import (
@@ -21,6 +21,7 @@ from tests.browser.conftest import (
     ready,
     without_uploads,
 )
+from tests.browser.marks import click_mark
 from tests.browser.waiting import expect_to_fit, expect_whole_words_in_heads, widths
 
 pytestmark = pytest.mark.browser
@@ -117,19 +118,7 @@ def click_cell(page: Page, of: str, number: int) -> None:
     """Click near the left edge of a cell, which is wider than Plotly's points reach."""
     page.get_by_role("heading", name="Waiting in each step").scroll_into_view_if_needed()
     cell = page.locator(f"[class*=st-key-{of}] .scatterlayer .trace .point").nth(number)
-    click_at(page, cell, -60)
-
-
-def click_at(page: Page, mark: Locator, right_px: float = 0) -> None:
-    """Plotly lies over its marks and takes their clicks."""
-    mark.scroll_into_view_if_needed()
-    at_rest(page)
-    box = mark.bounding_box()
-    assert box is not None
-    middle = box["x"] + box["width"] / 2 + right_px, box["y"] + box["height"] / 2
-    page.mouse.move(*middle)
-    expect(page.locator(".hoverlayer .hovertext").first).to_be_visible()
-    page.mouse.click(*middle)
+    click_mark(page, cell, -60)
 
 
 def test_a_click_on_the_heat_map_opens_that_step_of_the_rank_and_leads_to_its_timeline(
@@ -170,7 +159,7 @@ def test_a_click_on_a_bar_opens_its_rank(page: Page, late_job: Server) -> None:
     ready(page)
     at_rest(page)
     bar = page.locator("[class*=st-key-ranks_bars] .barlayer .trace.bars").first
-    click_at(page, bar.locator(".point path").nth(LATE))
+    click_mark(page, bar.locator(".point path").nth(LATE))
     panel = page.locator(".st-key-fs_dossier:has(.fs-dossier)")
     expect(panel.get_by_role("heading", name="rank 2")).to_be_visible()
     expect(panel).to_contain_text("The others wait for it.")

@@ -85,7 +85,7 @@ class Bridge {
   }
 
   tell(item) {
-    this.trigger("told", item || "close")
+    this.trigger("dossier", item || "close")
   }
 
   close() {

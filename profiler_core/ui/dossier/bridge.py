@@ -31,7 +31,7 @@ def draw_bridge(item: Item | None) -> bool:
     _BRIDGE(
         key=_KEY,
         data={"item": item.text if item is not None else ""},
-        on_told_change=_told,
+        on_dossier_change=_open_or_close,
         on_picked_change=_picked,
     )
     return bool(st.session_state.pop(_STALE, False))
@@ -50,11 +50,11 @@ def _from_browser(trigger: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _told() -> None:
-    told = _from_browser("told")
-    if not told:
+def _open_or_close() -> None:
+    address = _from_browser("dossier")
+    if not address:
         return
-    item = read_item(told)
+    item = read_item(address)
     if item is not None:
         open_item(item, by_link=True)
     elif close_item():
