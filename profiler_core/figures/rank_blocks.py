@@ -1,11 +1,22 @@
 """Blocks of heat maps below each other, one for each job, with the ranks along one axis."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from profiler_core.analysis.ranks.rank_row import RankRow
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.theme import Palette
+
+
+@dataclass(frozen=True)
+class RanksOfRun:
+    """The ranks of one job, in the order in which they are drawn."""
+
+    name: str
+    run: int  # place in the comparison
+    rows: Sequence[RankRow]
 
 
 def axis_suffix(index: int) -> str:

@@ -8,6 +8,7 @@ from profiler_core.analysis.item import rank_item
 from profiler_core.analysis.ranks.rank_row import RankRow
 from profiler_core.analysis.ranks.strip import PARTS
 from profiler_core.figures.names import plotly_text
+from profiler_core.figures.rank_blocks import RanksOfRun
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_duration, format_share
@@ -32,29 +33,29 @@ def ranks_legend(palette: Palette) -> list[tuple[str, str]]:
     return [(label, part_color(key, palette)) for key, label in PARTS]
 
 
-def ranks_bars(jobs: Sequence[tuple[str, int, Sequence[RankRow]]], palette: Palette) -> go.Figure:
+def ranks_bars(jobs: Sequence[RanksOfRun], palette: Palette) -> go.Figure:
     """One bar for each rank, the ranks of a job below its name; all on one scale.
 
     Args:
-        jobs: (name, place in the comparison, ranks in the order from the top).
+        jobs: their ranks in the order from the top.
         palette: the mode's colours.
     """
     figure = new_figure(palette)
-    longest = max((row.step_ns for *_, rows in jobs for row in rows), default=0.0) or 1.0
+    longest = max((row.step_ns for job in jobs for row in job.rows), default=0.0) or 1.0
     factor, unit = (1e-6, "ms") if longest >= 1e6 else (1e-3, "µs")
     ticks: dict[float, str] = {}
     bars: list[tuple[float, RankRow]] = []
     items: list[str] = []
     at = 0.0
-    for name, run, rows in jobs:
+    for job in jobs:
         figure.add_annotation(
-            x=0, y=at, text=f"<b>{plotly_text(name)}</b>", xanchor="left", showarrow=False,
+            x=0, y=at, text=f"<b>{plotly_text(job.name)}</b>", xanchor="left", showarrow=False,
             xshift=-2, font={"size": 13, "color": palette.ink},
         )  # fmt: skip
         at += 0.9
-        for row in rows:
+        for row in job.rows:
             bars.append((at, row))
-            items.append(rank_item(run, row.rank).text)
+            items.append(rank_item(job.run, row.rank).text)
             ticks[at] = f"rank {row.rank}"
             at += 1
         at += 0.3

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from profiler_core.analysis.item import rank_item
-from profiler_core.analysis.ranks.strip import QUANTITIES, Column
-from profiler_core.figures.rank_blocks import add_cells, axis_suffix, place_block
+from profiler_core.analysis.ranks.strip import QUANTITIES, Column, columns_of
+from profiler_core.figures.rank_blocks import RanksOfRun, add_cells, axis_suffix, place_block
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_duration
@@ -17,22 +17,23 @@ _TELLING_SHARE = 0.02  # of the step
 _STEP = [key for key, _ in QUANTITIES].index("step_ns")
 
 
-def ranks_strip(jobs: Sequence[tuple[str, int, Sequence[Column]]], palette: Palette) -> go.Figure:
+def ranks_strip(jobs: Sequence[RanksOfRun], palette: Palette) -> go.Figure:
     """One block of rows for each job; each row has its own scale, shared by all jobs.
 
     A row whose values differ by less than 2 % of the longest step does not use all of its scale.
 
     Args:
-        jobs: (name, place in the comparison, columns in order of the ranks).
+        jobs: their ranks in order.
         palette: the mode's colours.
     """
     figure = new_figure(palette)
     rows = len(QUANTITIES)
     height = len(jobs) * (rows * _ROW_PX + _TITLE_PX) + _AXIS_PX
-    spans = [_span(jobs, number) for number in range(rows)]
+    blocks = [(job, columns_of(job.rows, MOST_COLUMNS)) for job in jobs]
+    spans = [_span(blocks, number) for number in range(rows)]
     least_room = _TELLING_SHARE * spans[_STEP][1]
     plot = height - _AXIS_PX
-    for index, (name, run, columns) in enumerate(jobs):
+    for index, (job, columns) in enumerate(blocks):
         top = 1 - index * (rows * _ROW_PX + _TITLE_PX) / plot - _TITLE_PX / plot
         suffix = axis_suffix(index)
         shades = [
@@ -63,7 +64,7 @@ def ranks_strip(jobs: Sequence[tuple[str, int, Sequence[Column]]], palette: Pale
                 for number, (_, label) in enumerate(QUANTITIES)
             ],
             [
-                [rank_item(run, column.ranks[number]).text for column in columns]
+                [rank_item(job.run, column.ranks[number]).text for column in columns]
                 for number in range(rows)
             ],
         )
@@ -71,7 +72,7 @@ def ranks_strip(jobs: Sequence[tuple[str, int, Sequence[Column]]], palette: Pale
             figure,
             index,
             (top - rows * _ROW_PX / plot, top),
-            name,
+            job.name,
             palette,
             is_last=index == len(jobs) - 1,
         )
@@ -79,8 +80,10 @@ def ranks_strip(jobs: Sequence[tuple[str, int, Sequence[Column]]], palette: Pale
     return figure
 
 
-def _span(jobs: Sequence[tuple[str, int, Sequence[Column]]], number: int) -> tuple[float, float]:
-    values = [column.values[number] for *_, columns in jobs for column in columns]
+def _span(
+    blocks: Sequence[tuple[RanksOfRun, Sequence[Column]]], number: int
+) -> tuple[float, float]:
+    values = [column.values[number] for _, columns in blocks for column in columns]
     return min(values, default=0.0), max(values, default=0.0)
 
 

@@ -1,14 +1,19 @@
 """Who waited in which step: a heat map of ranks and steps, one block for each job."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import plotly.graph_objects as go
 
 from profiler_core.analysis.item import Item, rank_item
 from profiler_core.analysis.ranks.rank_row import RankRow
-from profiler_core.figures.rank_blocks import add_cells, axis_suffix, outline_cell, place_block
+from profiler_core.figures.rank_blocks import (
+    RanksOfRun,
+    add_cells,
+    axis_suffix,
+    outline_cell,
+    place_block,
+)
 from profiler_core.figures.ranks_strip import MOST_COLUMNS
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -16,15 +21,6 @@ from profiler_core.units import format_duration
 
 MOST_STEPS = 24
 _ROW_PX, _TITLE_PX, _AXIS_PX = 22, 30, 46
-
-
-@dataclass(frozen=True)
-class RanksOfRun:
-    """The ranks of one job, in their order."""
-
-    name: str
-    run: int  # place in the comparison
-    rows: Sequence[RankRow]
 
 
 def ranks_waiting(

@@ -8,6 +8,7 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.matching import Arrival
 from profiler_core.analysis.ranks.rank_row import RankRow
 from profiler_core.analysis.ranks.strip import QUANTITIES, columns_of, quantiles_of
+from profiler_core.figures.rank_blocks import RanksOfRun
 from profiler_core.figures.ranks_arrivals import MOST_MARKS, ranks_arrivals
 from profiler_core.figures.ranks_bars import ranks_bars, ranks_legend
 from profiler_core.figures.ranks_strip import MOST_COLUMNS, ranks_strip
@@ -36,9 +37,10 @@ def a_job(n):
 
 
 def test_4096_ranks_are_at_most_a_few_thousand_marks_and_the_slow_one_is_seen():
-    columns = columns_of(a_job(4096), MOST_COLUMNS)
+    rows = a_job(4096).ranks
+    columns = columns_of(rows, MOST_COLUMNS)
     assert len(columns) == MOST_COLUMNS
-    figure = ranks_strip([("eager", 0, columns), ("default", 1, columns)], LIGHT)
+    figure = ranks_strip([RanksOfRun("eager", 0, rows), RanksOfRun("default", 1, rows)], LIGHT)
     marks = sum(len(row) for heat in figure.data[::2] for row in heat.z)
     assert marks == 2 * MOST_COLUMNS * len(QUANTITIES) < 4000
     compute = [label for _, label in QUANTITIES].index("compute")
@@ -53,9 +55,8 @@ def test_4096_ranks_are_at_most_a_few_thousand_marks_and_the_slow_one_is_seen():
 
 
 def test_a_difference_of_a_few_ns_is_no_colour():
-    job = a_job(64)
-    rows = [replace(row, idle_ns=2.0 + row.rank % 3) for row in job.ranks]
-    figure = ranks_strip([("eager", 0, columns_of(replace(job, ranks=tuple(rows)), 64))], LIGHT)
+    rows = [replace(row, idle_ns=2.0 + row.rank % 3) for row in a_job(64).ranks]
+    figure = ranks_strip([RanksOfRun("eager", 0, rows)], LIGHT)
     idle = [label for _, label in QUANTITIES].index("idle")
     assert max(figure.data[0].z[idle]) < 1e-5
 
@@ -70,7 +71,7 @@ def test_quantiles_name_the_ranks_at_both_ends():
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
 def test_the_parts_of_a_bar_are_its_step(palette):
     rows = [a_row(0), a_row(1, compute=90e6)]
-    figure = ranks_bars([("<b>eager</b>", 2, rows)], palette)
+    figure = ranks_bars([RanksOfRun("<b>eager</b>", 2, rows)], palette)
     assert sum(bar.x[0] for bar in figure.data) == pytest.approx(100)
     assert [bar.name for bar in figure.data] == [label for label, _ in ranks_legend(palette)]
     assert all(tuple(bar.customdata) == ("rank:2.0", "rank:2.1") for bar in figure.data)

@@ -72,9 +72,8 @@ def quantiles_of(job: Job) -> tuple[Quantiles, ...]:
     return tuple(rows_of_quantities)
 
 
-def columns_of(job: Job, most: int) -> tuple[Column, ...]:
-    """The ranks in order, in at most `most` columns."""
-    rows = job.ranks
+def columns_of(rows: Sequence[RankRow], most: int) -> tuple[Column, ...]:
+    """The ranks in their order, in at most `most` columns; none for none."""
     if not rows:
         return ()
     middles = [median(_value(row, key) for row in rows) for key, _ in QUANTITIES]

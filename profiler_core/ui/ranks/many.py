@@ -7,7 +7,8 @@ import streamlit as st
 
 from profiler_core.analysis.rows.ranks import alike_rows, link_rows
 from profiler_core.analysis.rows.table import Cell, Table
-from profiler_core.figures.ranks_waiting import RanksOfRun, ranks_waiting
+from profiler_core.figures.rank_blocks import RanksOfRun
+from profiler_core.figures.ranks_waiting import ranks_waiting
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.dossier.address import item_in_url, picking_key
 from profiler_core.ui.page import section

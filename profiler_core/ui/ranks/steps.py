@@ -7,7 +7,8 @@ import streamlit as st
 
 from profiler_core.analysis.item import read_item
 from profiler_core.analysis.ranks.rank_row import RankRow
-from profiler_core.analysis.ranks.strip import Quantiles, columns_of, quantiles_of
+from profiler_core.analysis.ranks.strip import Quantiles, quantiles_of
+from profiler_core.figures.rank_blocks import RanksOfRun
 from profiler_core.figures.ranks_bars import MOST_RANKS, ranks_bars, ranks_legend
 from profiler_core.figures.ranks_strip import MOST_COLUMNS, ranks_strip
 from profiler_core.ui.address import in_address
@@ -46,7 +47,7 @@ def _bars(jobs: Sequence[ChosenJob]) -> None:
     show_legend(ranks_legend(palette))
     order = _ORDERS.get(chosen, _ORDERS["By rank"])
     drawn = [
-        (chosen_job.label, chosen_job.number, sorted(chosen_job.job.ranks, key=order))
+        RanksOfRun(chosen_job.label, chosen_job.number, sorted(chosen_job.job.ranks, key=order))
         for chosen_job in jobs
     ]
     show_figure(
@@ -64,8 +65,7 @@ def _bars(jobs: Sequence[ChosenJob]) -> None:
 
 def _strip(jobs: Sequence[ChosenJob]) -> None:
     drawn = [
-        (chosen_job.label, chosen_job.number, columns_of(chosen_job.job, MOST_COLUMNS))
-        for chosen_job in jobs
+        RanksOfRun(chosen_job.label, chosen_job.number, chosen_job.job.ranks) for chosen_job in jobs
     ]
     st.html(
         f"<p class=fs-note>{column_text(jobs)} The more colour, the longer; each row has "

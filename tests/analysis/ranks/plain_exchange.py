@@ -95,4 +95,3 @@ def products_beside(traces, rank):
     }
     n = len(steps(traces[rank]))
     return {key: us / n for key, us in longer.items()}
-

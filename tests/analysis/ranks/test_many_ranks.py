@@ -15,7 +15,8 @@ from profiler_core.analysis.ranks.process_groups import (
     group_text,
 )
 from profiler_core.analysis.ranks.rank_row import RankRow
-from profiler_core.figures.ranks_waiting import MOST_STEPS, RanksOfRun, ranks_waiting
+from profiler_core.figures.rank_blocks import RanksOfRun
+from profiler_core.figures.ranks_waiting import MOST_STEPS, ranks_waiting
 from profiler_core.figures.theme import LIGHT
 
 N, TP, PP = 32, 4, 2  # tp neighbours, then pp, then dp
