@@ -24,6 +24,7 @@ from profiler_core.store.history.query import n_runs, runs
 from profiler_core.store.history.tables import audit
 from profiler_core.store.history.trash import delete_at, delete_files_of
 from profiler_core.store.history.trash_files import size_at
+from profiler_core.store.history.unfinished import is_unfinished
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def configured_rules() -> Rules:
 def planned(rules: Rules, *, at: datetime | None = None) -> Plan:
     """Which files may go and why. Those of tagged, reviewed and baseline runs never do.
 
+    Nor those of a capture, sweep or experiment that somebody is still at.
+
     A capture whose date is implausible stays and takes no other's place; time in which the history
     saw nothing at all does not count towards an age (clock.py).
 
@@ -99,11 +102,7 @@ def planned(rules: Rules, *, at: datetime | None = None) -> Plan:
     dated = [c for c in captures if clock.is_plausible(c[0].created_at)]
     leaving = _leaving_captures(list(filter(is_trusted, dated)), rules, clock)
     leaving += _leaving_uploads(list(filter(is_trusted, uploads)), rules, clock)
-    with_files = [
-        (capture, reason, rule)
-        for members, reason, rule in leaving
-        if (capture := [run for run in members if has_files(run)])
-    ]
+    with_files = _that_can_go(leaving)
     removals = [
         Removal(run, reason, rule)
         for members, reason, rule in with_files
@@ -142,6 +141,8 @@ def delete_files(
 ) -> int:
     """Move the files of these runs into the trash and keep their numbers; how many runs that were.
 
+    What is measured again by now stays.
+
     Args:
         outdated_runs: as `planned` names them.
         reasons: run_id -> why, as `planned` says.
@@ -150,7 +151,7 @@ def delete_files(
     n_deleted = 0
     for members in _by_capture(outdated_runs):
         reason = (reasons or {}).get(members[0].run_id, "retention")
-        if delete_files_of(members, reason, person=person):
+        if not is_unfinished(members) and delete_files_of(members, reason, person=person):
             n_deleted += len(members)
     return n_deleted
 
@@ -167,6 +168,19 @@ def apply(plan: Plan, *, person: str | None = None) -> int:
     return delete_files([removal.run for removal in plan.removals], reasons=reasons, person=person)
 
 
+# The runs of a capture, why they may go, and by which rule.
+_Leaving = list[tuple[list[RecordedRun], str, str]]
+
+
+def _that_can_go(leaving: _Leaving) -> _Leaving:
+    """Of the captures those with files that nobody is still at, with the runs that have files."""
+    return [
+        (capture, reason, rule)
+        for members, reason, rule in leaving
+        if (capture := [run for run in members if has_files(run)]) and not is_unfinished(capture)
+    ]
+
+
 def _by_capture(newest_first: Iterable[RecordedRun]) -> list[list[RecordedRun]]:
     """The runs of each capture, in the order of their newest run."""
     members: dict[str, list[RecordedRun]] = defaultdict(list)
@@ -180,10 +194,6 @@ def _records(connection: Connection) -> dict[str, tuple[int, str]]:
     query = select(audit.c.subject, audit.c.entry_id, audit.c.at).where(audit.c.action == "record")
     rows = connection.execute(query.order_by(audit.c.entry_id.desc()))  # the first one wins
     return {row.subject: (row.entry_id, row.at) for row in rows}
-
-
-# The runs of a capture, why they may go, and by which rule.
-_Leaving = list[tuple[list[RecordedRun], str, str]]
 
 
 def _leaving_captures(

@@ -1,12 +1,16 @@
 """What may go, and what never does."""
 
+import json
+import os
 import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from profiler_core.errors import NothingToAnalyse
+from profiler_core.model.experiment import Batch, Experiment
 from profiler_core.store import history
+from profiler_core.store.experiments import held_by_one, write_experiment
 from profiler_core.store.history import Rules, audit, recording
 from tests.store.history.samples import outdated, redated_copy
 
@@ -79,6 +83,46 @@ def test_what_is_marked_in_the_last_moment_stays(captures):
     history.set_baseline("main", "b30.default")
     assert history.delete_files(going) == 0
     assert (captures / "runs" / "b30" / "eager" / "run.json").is_file()
+
+
+def let_run(directory):
+    """Write into a copy of a run that this process still measures it."""
+    record = json.loads((directory / "run.json").read_text()) | {"status": "running"}
+    record["measurement"] |= {"pid": os.getpid(), "host": os.uname().nodename}
+    (directory / "run.json").write_text(json.dumps(record))
+    (directory / "heartbeat").touch()
+
+
+def test_a_capture_that_is_still_measured_stays_whole(captures):
+    """Its first variants are recorded by then."""
+    going = outdated(Rules(keep_captures=2), at=NOW)
+    let_run(redated_copy(captures, "b30", variant="reduce-overhead"))
+    assert gone(Rules(keep_captures=2)) == ["b20"]
+    assert history.delete_files(going) == 2  # not those of b30, which were to go before
+    assert (captures / "runs" / "b30" / "eager" / "run.json").is_file()
+
+
+def test_points_of_a_sweep_that_is_still_measured_stay(captures):
+    sweep = {"name": "batch-size", "value": 1, "id": "s1"}
+    redated_copy(captures, "p1", sample="bert", created_at="2026-01-02T00:00:00Z", sweep=sweep)
+    redated_copy(captures, "p2", sample="bert", created_at="2026-01-03T00:00:00Z", sweep=sweep)
+    history.reconcile()
+    assert gone(Rules(keep_captures=1)) == ["b10", "b20", "b30", "other", "p1"]
+    let_run(redated_copy(captures, "p3", sample="bert", sweep=sweep | {"value": 2}))
+    assert gone(Rules(keep_captures=1)) == ["b10", "b20", "b30", "other"]
+
+
+def test_captures_of_an_experiment_that_runs_stay(captures):
+    out = captures / "runs"
+    experiment = Experiment(
+        experiment_id="20261123-101500-try-breaky-1a2b", title="breaky", workload="breaky",
+        words=(), start=(), levers=(), budget_s=60.0, created_at="2026-11-23T10:15:00Z",
+        batches=(Batch(phase="start", capture_id="b20", seconds=1.0, trials=()),),
+    )  # fmt: skip
+    write_experiment(out, experiment)
+    with held_by_one(out, experiment.experiment_id):
+        assert gone(Rules(keep_captures=1)) == ["b10", "b30"]
+    assert gone(Rules(keep_captures=1)) == ["b10", "b20", "b30"]
 
 
 def test_uploads_go_by_a_rule_of_their_own_from_the_day_they_came(captures):
