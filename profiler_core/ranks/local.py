@@ -11,6 +11,7 @@ from profiler_core.analysis.ranks.rank_summary import RankSummary
 from profiler_core.errors import BadInput
 from profiler_core.ranks.find import RankFile
 from profiler_core.ranks.summary_of import summary_of
+from profiler_core.worker.process import without_current_folder
 
 # A process is replaced after this many ranks, so that what libraries keep cannot pile up.
 _RANKS_PER_PROCESS = 64
@@ -36,6 +37,11 @@ def summaries_here(
     if n == 1 or (n_processes is None and len(files) < _WORTH_PROCESSES):
         yield from map(summary_of, files)
         return
+    with without_current_folder():
+        yield from _by_processes(files, n)
+
+
+def _by_processes(files: Sequence[RankFile], n: int) -> Iterator[RankSummary]:
     # Spawned: polars' threads do not survive a fork.
     pool = ProcessPoolExecutor(
         n,

@@ -1,9 +1,11 @@
 """Starts modules of this package, and fixed programs, with an environment without secrets."""
 
+import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -11,6 +13,7 @@ from profiler_core import resources
 from profiler_core.worker.environment import Need, child_environment
 
 PACKAGE = "profiler_core"
+_SAFE_PATH = "PYTHONSAFEPATH"  # the variable for `-P`
 
 
 class DidNotRun(Exception):
@@ -43,6 +46,25 @@ def working_directory() -> Path | None:
     checkout = resources.pages_directory().parent
     installed = Path(sysconfig.get_paths()["purelib"]).resolve()
     return None if checkout.is_relative_to(installed) else checkout
+
+
+@contextmanager
+def without_current_folder() -> Iterator[None]:
+    """What Python starts by itself meanwhile imports nothing of the folder this was started in.
+
+    multiprocessing starts its processes, and the one that watches over them, by `python -c`, which
+    looks there first: for multiprocessing itself, and the folder may be somebody else's. It hands
+    `-P` on where this process has it, which the command `fusionscope` has not.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_SAFE_PATH, None)
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 def start_module(
