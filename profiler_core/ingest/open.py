@@ -43,7 +43,7 @@ def open_trace(path: Path, progress: Progress | None = None, *, name: str | None
     with kind.read(path, progress, scratch=folder.parent, options=options, name=name) as read:
         columns.write(folder, read, {RECORDED_BY: kind.recorded_by})
     trace = _load(folder, path)
-    keep_within_limit()
+    keep_within_limit(added=folder)
     if trace is None:
         raise BadInput(
             f"The columns of {path.name} at {folder} are damaged right after writing.",

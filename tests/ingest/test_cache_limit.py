@@ -6,10 +6,12 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from profiler_core.ingest import cache_limit
 from profiler_core.ingest import open as door
 from profiler_core.ingest.cache_limit import Hold, cache_bytes, keep_within_limit, limit_bytes
 from profiler_core.settings import FILE
@@ -44,6 +46,51 @@ def test_the_least_recently_used_go_first_and_no_more_than_needed(home):
     assert keep_within_limit() == 1000
     assert (older.exists(), old.exists(), new.exists()) == (False, True, True)
     assert keep_within_limit() == 0
+
+
+def looks_of(monkeypatch) -> list[Path]:
+    """The roots of all looks at the whole cache from now on."""
+    looks: list[Path] = []
+    entries = cache_limit._entries
+    monkeypatch.setattr(cache_limit, "_entries", lambda root: looks.append(root) or entries(root))
+    return looks
+
+
+def test_what_fits_into_the_room_of_the_last_look_needs_no_other(home, monkeypatch):
+    allow(home, 5000)
+    oldest = entry(home, "a", used=100)
+    keep_within_limit()  # 4000 are free, of which half is for other processes
+    looks = looks_of(monkeypatch)
+    for number in range(2):
+        assert keep_within_limit(added=entry(home, f"b{number}", used=200 + number)) == 0
+    assert not looks
+    third = entry(home, "b2", n_bytes=3000, used=300)
+    assert keep_within_limit(added=third) == 1000
+    assert len(looks) == 1
+    assert (oldest.exists(), third.exists()) == (False, True)
+
+
+def test_what_others_may_have_added_is_looked_for_in_time(home, monkeypatch):
+    allow(home, 50_000)
+    keep_within_limit()
+    looks = looks_of(monkeypatch)
+    keep_within_limit(added=entry(home, "a", used=100))
+    assert not looks
+    later = time.monotonic() + 11
+    monkeypatch.setattr(cache_limit.time, "monotonic", lambda: later)
+    keep_within_limit(added=entry(home, "b", used=100))
+    assert len(looks) == 1
+
+
+def test_the_room_of_one_cache_is_none_of_another(home, monkeypatch, tmp_path):
+    allow(home, 50_000)
+    keep_within_limit()
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "other"))
+    old = entry(tmp_path / "other", "a", used=100)
+    allow(tmp_path / "other", 1500)
+    new = entry(tmp_path / "other", "b", used=200)
+    assert keep_within_limit(added=new) == 1000
+    assert not old.exists()
 
 
 def test_what_is_in_use_stays(home):
