@@ -145,6 +145,37 @@ def test_it_is_mailed_to_the_configured_addresses_alone(home, regression):
     assert len(server.receivers) == 2 and "evil" not in "".join(server.receivers)
 
 
+def many_that_became_slower(home, n, person, start=0):
+    moment = (datetime.now(UTC) - timedelta(hours=5)).isoformat()
+    for number in range(start, start + n):
+        for capture_id, slower in ((f"{person}{number}a", 1.0), (f"{person}{number}b", 1.5)):
+            run = redated_copy(
+                home, capture_id, created_at=moment, slower=slower, workload=f"{person} {number}"
+            )
+            history.record(run, person=person)
+
+
+def test_whoever_makes_many_runs_slower_fills_no_channel(home, webhook, monkeypatch):
+    home.mkdir(exist_ok=True)
+    configure(home, f'webhook_url = "{address_of(webhook)}"')
+    many_that_became_slower(home, 13, "mallory")
+    many_that_became_slower(home, 1, "ada")
+    assert notices.tell_regressions() == 14
+    bodies = [body for _, _, body in webhook.received]
+    of_mallory = [b for b in bodies if b["regression"]["workload"].startswith("mallory")]
+    assert [body["n_more"] for body in of_mallory] == [0] * 9 + [3]
+    assert "And 3 more runs of the same person became slower." in of_mallory[-1]["text"]
+    assert len(bodies) - len(of_mallory) == 1
+    many_that_became_slower(home, 3, "mallory", start=20)
+    many_that_became_slower(home, 1, "ada", start=20)
+    assert notices.tell_regressions() == 1  # ada's; of the others in an hour
+    later = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    monkeypatch.setattr(regressions, "now", lambda: later)
+    assert notices.tell_regressions() == 3
+    assert notices.tell_regressions() == 0
+    assert len(history.entries(action="notice")) == 18
+
+
 @pytest.mark.parametrize("status", [302, 307])
 def test_no_redirect_leads_elsewhere(home, webhook, regression, status):
     with serving(ThreadingHTTPServer, Receiver, status=200, answer_headers={}) as inside:

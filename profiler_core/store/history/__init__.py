@@ -68,6 +68,7 @@ from profiler_core.store.history.regressions import (
     claim_notice,
     newest_regressions,
     note_notice,
+    told_lately,
     waiting_notices,
 )
 from profiler_core.store.history.remeasured import (
@@ -212,6 +213,7 @@ __all__ = [
     "set_baseline",
     "sign_off",
     "tag",
+    "told_lately",
     "totals",
     "trash_contents",
     "trend_rows",

@@ -5,6 +5,7 @@ kind of GPU and variant). Only the newest run of a line is: old runs that are im
 news.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,14 +23,16 @@ from profiler_core.store.history.moments import now, utc
 from profiler_core.store.history.query import NOT_DELETED, runs_of
 from profiler_core.store.history.review_tasks import difference_in
 from profiler_core.store.history.rows import run_of, stored
-from profiler_core.store.history.tables import notices, regressions
+from profiler_core.store.history.tables import audit, notices, regressions
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.upsert import insert_or_ignore
 
 Channel = Literal["webhook", "mail"]
 
+MOST_AN_HOUR = 10  # of one person's runs, by one channel; the others are told together
 MOST_TRIES = 8  # over a day and a half
 NEWS_DAYS = 7  # a run that was made earlier is shown, and nobody is told
+_MOST_AT_ONCE = 200  # that are looked at
 _FIRST_PAUSE_S = 600  # doubled with each try; meanwhile the message counts as being sent
 
 
@@ -89,7 +92,11 @@ def newest_regressions(limit: int = 20) -> tuple[Regression, ...]:
 
 
 def waiting_notices(channels: Collection[Channel]) -> tuple[tuple[Regression, Channel], ...]:
-    """What is to be told now, the oldest first, and by which of these channels."""
+    """What is to be told now, the oldest first, and by which of these channels.
+
+    Without the runs of whom enough was told in the last hour: whoever sends many runs fills no
+    channel, and takes nobody else's place. Some hundreds at most; the others come with later looks.
+    """
     moment = now()
     since = utc((datetime.now(UTC) - timedelta(days=NEWS_DAYS)).isoformat(), "")
     waiting = []
@@ -102,18 +109,36 @@ def waiting_notices(channels: Collection[Channel]) -> tuple[tuple[Regression, Ch
             .where(
                 NOT_DELETED,
                 table.c.created_at >= since,
+                table.c.person.not_in(
+                    [person for person, n in told_lately(channel).items() if n >= MOST_AN_HOUR]
+                ),
                 or_(
                     told.c.run_id.is_(None),
                     (told.c.state == "waiting") & (told.c.next_at <= moment),
                 ),
             )
             .order_by(regressions.c.noticed_at, regressions.c.run_id)
+            .limit(_MOST_AT_ONCE)
         )
         with reading() as connection:
             rows = connection.execute(query).all()
         slower = _regressions([(r.run_id, r.noticed_at, r.difference) for r in rows])
         waiting += [(regression, channel) for regression in slower]
     return tuple(waiting)
+
+
+def told_lately(channel: Channel) -> Counter[str]:
+    """Person -> of how many of their runs was told by a channel in the last hour; by the audit."""
+    moment = now()
+    since = utc((datetime.fromisoformat(moment) - timedelta(hours=1)).isoformat(), "")
+    query = (
+        select(audit.c.detail, table.c.person)
+        .join(table, table.c.run_id == audit.c.subject)
+        .where(audit.c.action == "notice", audit.c.at.between(since, moment))
+    )
+    with reading() as connection:
+        rows = connection.execute(query).all()
+    return Counter(row.person for row in rows if row.detail.get("channel") == channel)
 
 
 def claim_notice(run_id: str, channel: Channel) -> bool:
