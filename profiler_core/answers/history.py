@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from profiler_core.answers.record import Answer, means
-from profiler_core.model.history import Baseline, HeadlineMetrics, RecordedRun
+from profiler_core.model.history import Baseline, HeadlineMetrics, ListedRun, RecordedRun
 
 _OF_RECORD = means("as in run.json")
 _WHERE = means(
@@ -236,6 +236,6 @@ class RegressionsAnswer(Answer, frozen=True):
     regressions: Annotated[tuple[RegressionAnswer, ...], means("{keys}")]
 
 
-def run_answer(recorded: RecordedRun) -> RunAnswer:
+def run_answer(recorded: RecordedRun | ListedRun) -> RunAnswer:
     """One recorded run."""
-    return RunAnswer.of(recorded, n_rounds=len(recorded.rounds))
+    return RunAnswer.of(recorded)

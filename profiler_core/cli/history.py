@@ -155,7 +155,7 @@ def _list(arguments: argparse.Namespace) -> tuple[Answer, str]:
         )
         return answer, runs_table(answer.runs)
     run_filter = history.RunFilter(**chosen, commit=arguments.commit, since=arguments.since)
-    recorded = history.runs(run_filter, limit=arguments.limit)
+    recorded = history.listed_runs(run_filter, limit=arguments.limit)
     return RunsAnswer(tuple(map(run_answer, recorded))), runs_table(recorded)
 
 
@@ -285,10 +285,7 @@ def _retention(arguments: argparse.Namespace) -> tuple[Answer, str]:
     listed += [f"{old.experiment_id}: {old.reason}." for old in plan.experiments]
     answer = RetentionAnswer(
         RulesAnswer.of(rules),
-        tuple(
-            LeavingRun.of(removal.run, removal, n_rounds=len(removal.run.rounds))
-            for removal in plan.removals
-        ),
+        tuple(LeavingRun.of(removal.run, removal) for removal in plan.removals),
         plan.notes,
         tuple(map(RuleTotalAnswer.of, totals)),
         plan.n_marked,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from profiler_core.answers.history import RunAnswer
 from profiler_core.cli.table import shorten, table
-from profiler_core.model.history import RecordedRun
+from profiler_core.model.history import RunHead
 from profiler_core.store.history import Deletion, names_of
 from profiler_core.units import format_bytes, format_count, format_duration
 
@@ -13,7 +13,7 @@ _HEAD = ["run", "when", "workload", "variant", "status", "tags"]
 _NUMBERS = ["step time", "kernels", "breaks", "recompiles", "compile", "memory"]
 
 
-def runs_table(runs: Sequence[RecordedRun | RunAnswer]) -> str:
+def runs_table(runs: Sequence[RunHead | RunAnswer]) -> str:
     """One line for each run."""
     if not runs:
         return "No runs."
@@ -41,7 +41,7 @@ def trash_table(deletions: Sequence[Deletion]) -> str:
     return table(head, rows, n_text=4)
 
 
-def _row(run: RecordedRun | RunAnswer) -> list[str]:
+def _row(run: RunHead | RunAnswer) -> list[str]:
     metrics = run.metrics
     compile_ns = None if metrics.compile_s is None else metrics.compile_s * 1e9
     return [

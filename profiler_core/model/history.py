@@ -35,8 +35,8 @@ METRICS = tuple(HeadlineMetrics.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
-class RecordedRun:
-    """One run of the history. Texts are "" where they are not known."""
+class RunHead:
+    """What lists say of a run of the history. Texts are "" where they are not known."""
 
     run_id: str
     capture_id: str
@@ -57,13 +57,31 @@ class RecordedRun:
     host: str
     person: str  # who recorded or uploaded it
     metrics: HeadlineMetrics
-    rounds: tuple[Round, ...]
-    spec: Mapping[str, Any]
-    environment: Mapping[str, Any]
     key: str  # of the library (store/library.py) on the machine that recorded it
     artifact: str | None  # name below the artifacts' URL; None: only in the folder of `key`
     files_deleted_at: str | None = None  # retention took the files, the numbers stay
     tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedRun(RunHead):
+    """One run of a list: without what makes a record large."""
+
+    n_rounds: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedRun(RunHead):
+    """One run of the history."""
+
+    rounds: tuple[Round, ...]
+    spec: Mapping[str, Any]
+    environment: Mapping[str, Any]
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds were timed."""
+        return len(self.rounds)
 
     def as_record(self) -> RunRecord:
         """The part of run.json that analyses of environments and step times ask for."""

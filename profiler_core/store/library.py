@@ -18,7 +18,7 @@ from profiler_core.analysis.run_labels import Labelled, names_together, own_name
 from profiler_core.errors import BadInput
 from profiler_core.home import runs_directory, uploads_directory
 from profiler_core.ingest.run import open_run
-from profiler_core.model.history import RecordedRun
+from profiler_core.model.history import RunHead
 from profiler_core.model.run import RunRecord
 from profiler_core.resources import sample_traces_directory
 from profiler_core.session.folder import Member, has_trace, in_order, is_run
@@ -148,7 +148,7 @@ def entry(key: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
     )
 
 
-def key_of_recorded(recorded: RecordedRun) -> str:
+def key_of_recorded(recorded: RunHead) -> str:
     """The key that opens a run of the history here: its own, or through the artifacts."""
     prefix, _, rest = recorded.key.partition("/")
     parts = [decode_part(part) for part in rest.split("/")]

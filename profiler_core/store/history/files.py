@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from profiler_core.errors import BadInput, NothingToAnalyse
-from profiler_core.model.history import RecordedRun
+from profiler_core.model.history import RecordedRun, RunHead
 from profiler_core.settings import settings
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
@@ -49,7 +49,7 @@ def directory_of(recorded: RecordedRun) -> Path:
     return directory
 
 
-def has_files(recorded: RecordedRun) -> bool:
+def has_files(recorded: RunHead) -> bool:
     """True if `directory_of` is expected to succeed; does not use the network."""
     if _is_here(recorded):
         return True
@@ -57,6 +57,6 @@ def has_files(recorded: RecordedRun) -> bool:
     return is_kept and settings().artifacts_url is not None
 
 
-def _is_here(recorded: RecordedRun) -> bool:
+def _is_here(recorded: RunHead) -> bool:
     has_run = places.has_run(places.directory_of_key(recorded.key))
     return has_run and not is_another_persons(recorded.person, recorded.key)

@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from profiler_core.errors import BadInput
-from profiler_core.model.history import RecordedRun
+from profiler_core.model.history import ListedRun, RecordedRun
 from profiler_core.store.history.database import reading, where
-from profiler_core.store.history.rows import run_of
+from profiler_core.store.history.rows import LISTED, listed_run_of, run_of
 from profiler_core.store.history.tables import audit
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.tables import tags as tag_table
@@ -56,6 +56,21 @@ def runs(run_filter: RunFilter | None = None, *, limit: int = _MOST) -> tuple[Re
         return _with_tags(
             connection, query.order_by(table.c.created_at.desc(), table.c.run_id).limit(limit)
         )
+
+
+def listed_runs(
+    run_filter: RunFilter | None = None, *, limit: int = _MOST
+) -> tuple[ListedRun, ...]:
+    """As `runs`, without rounds, spec and environment, which are most of what a run has."""
+    n_rounds = func.json_array_length(table.c.rounds).label("n_rounds")
+    columns = select(*(table.c[name] for name in LISTED), n_rounds).where(NOT_DELETED)
+    query = filtered(columns, run_filter or RunFilter())
+    with reading() as connection:
+        rows = connection.execute(
+            query.order_by(table.c.created_at.desc(), table.c.run_id).limit(limit)
+        ).all()
+        tags = _tags(connection, [row.run_id for row in rows])
+    return tuple(listed_run_of(row, tags.get(row.run_id, ())) for row in rows)
 
 
 def runs_of(run_ids: Sequence[str]) -> tuple[RecordedRun, ...]:
@@ -233,11 +248,16 @@ def filtered(query: Select[Any], run_filter: RunFilter) -> Select[Any]:
 
 def _with_tags(connection: Connection, query: Select[Any]) -> tuple[RecordedRun, ...]:
     rows = connection.execute(query).all()
+    tags = _tags(connection, [row.run_id for row in rows])
+    return tuple(run_of(row, tags.get(row.run_id, ())) for row in rows)
+
+
+def _tags(connection: Connection, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """run_id -> its tags in the order of the alphabet, of those that have any."""
     tags: dict[str, list[str]] = {}
-    ids = [row.run_id for row in rows]
-    for start in range(0, len(ids), _MOST_NAMES):
-        batch = ids[start : start + _MOST_NAMES]
+    for start in range(0, len(run_ids), _MOST_NAMES):
+        batch = run_ids[start : start + _MOST_NAMES]
         question = select(tag_table.c.run_id, tag_table.c.tag).where(tag_table.c.run_id.in_(batch))
         for run_id, tag in connection.execute(question):
             tags.setdefault(run_id, []).append(tag)
-    return tuple(run_of(row, tuple(sorted(tags.get(row.run_id, ())))) for row in rows)
+    return {run_id: tuple(sorted(names)) for run_id, names in tags.items()}

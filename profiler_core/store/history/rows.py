@@ -7,12 +7,26 @@ from typing import Any
 import msgspec
 from sqlalchemy import Row
 
-from profiler_core.model.history import METRICS, HeadlineMetrics, RecordedRun
+from profiler_core.model.history import METRICS, HeadlineMetrics, ListedRun, RecordedRun, RunHead
 from profiler_core.model.run import Round
 
 _PLAIN = tuple(
     name for name in RecordedRun.__dataclass_fields__ if name not in ("metrics", "rounds", "tags")
 )
+LISTED = tuple(
+    name for name in (*RunHead.__dataclass_fields__, *METRICS) if name not in ("metrics", "tags")
+)
+
+
+def listed_run_of(row: Row[Any], tags: tuple[str, ...] = ()) -> ListedRun:
+    """The run of a row with the columns `LISTED`, and `n_rounds`."""
+    columns = row._mapping
+    return ListedRun(
+        **{name: columns[name] for name in LISTED if name not in METRICS},
+        metrics=HeadlineMetrics(**{name: columns[name] for name in METRICS}),
+        n_rounds=columns["n_rounds"],
+        tags=tags,
+    )
 
 
 def run_of(row: Row[Any], tags: tuple[str, ...] = ()) -> RecordedRun:

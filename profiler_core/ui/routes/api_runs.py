@@ -37,7 +37,7 @@ async def listed(request: Request, who: Visitor) -> Response:
         filters = {field.name for field in fields(history.RunFilter)}
         limit, chosen = _question(request.query_params, filters, history.FILTERS)
         history.note_or_keep(who.person, "look", "runs", **chosen)
-        recorded = history.runs(history.RunFilter(**chosen), limit=limit)  # type: ignore[arg-type]
+        recorded = history.listed_runs(history.RunFilter(**chosen), limit=limit)  # type: ignore[arg-type]
         return RunsAnswer(tuple(map(run_answer, recorded)))
 
     return answered(await anyio.to_thread.run_sync(rows))

@@ -8,7 +8,7 @@ import streamlit as st
 from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
 from profiler_core.home import home_directory
-from profiler_core.model.history import RecordedRun
+from profiler_core.model.history import ListedRun
 from profiler_core.session.cache import SHARED
 from profiler_core.settings import settings
 from profiler_core.store import history
@@ -28,7 +28,7 @@ def show_captures_elsewhere() -> None:
     if server_settings.database_url is None and server_settings.artifacts_url is None:
         return
     try:
-        # Five hundred records are read, and folders looked for, once after each change.
+        # A list is read, and folders looked for, once after each change.
         key = ("elsewhere", *history.version(), home_directory(), server_settings.artifacts_url)
         captures = SHARED.get(key, _captures)
     except FusionscopeError as error:
@@ -55,10 +55,10 @@ def show_captures_elsewhere() -> None:
         st.html("<p class=fs-note>Older ones are on Trends.</p>")
 
 
-def _captures() -> list[tuple[RecordedRun, ...]]:
+def _captures() -> list[tuple[ListedRun, ...]]:
     """The newest few, those none of whose runs lies here; in each the baseline first."""
-    groups: dict[str, list[RecordedRun]] = defaultdict(list)
-    for run in history.runs(limit=_LATEST_RUNS):
+    groups: dict[str, list[ListedRun]] = defaultdict(list)
+    for run in history.listed_runs(limit=_LATEST_RUNS):
         if key_of_recorded(run) != run.key and history.has_files(run):
             groups[run.capture_id].append(run)
     return [
