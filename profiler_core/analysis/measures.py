@@ -95,7 +95,8 @@ def step_bars_of(sides: Sequence[Side]) -> tuple[tuple[str, ...], tuple[StepPart
 def scale_notes(labels: Sequence[str], parts: Sequence[StepParts]) -> tuple[str, ...]:
     """A sentence for each bar whose kinds are not shown at their full time."""
     return tuple(
-        f"{label}: kernels overlap, or were slower under the profiler; in the bar each kind is "
+        f"{label}: {'kernels' if step.device_kind == 'gpu' else 'operators'} overlap, or were "
+        "slower under the profiler; in the bar each kind is "
         f"shown at {format_share(step.scale)} of its time, so that the bar adds up to the step."
         for label, step in zip(labels, parts, strict=True)
         if step.scale < 0.99
@@ -218,9 +219,12 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
         ),
         _row(
             f"{processor} busy",
-            f"Share of the step in which the {processor} worked: the union of its intervals in the "
-            "trace over the step time. Of a job of ranks, what the critical rank does not work "
-            "more than the others; waiting in collectives is no work.",
+            "Share of the step in which the GPU worked: the union of its intervals in the trace "
+            "over the step time. Of a job of ranks, what the critical rank does not work more than "
+            "the others; waiting in collectives is no work."
+            if on_gpu
+            else "Share of the profiled step in which an operator ran, on any thread: the profiler "
+            "slows operators as much as what is between them.",
             "share",
             "higher",
             tuple(_busy(side, clock) for side in sides),
@@ -318,7 +322,8 @@ def _busy(side: Side, clock: Clock | None) -> float | None:
     step = step_ns(side, clock)
     if side.summary is None or not step:
         return None
-    return min(1.0, side.summary.working_ns / side.summary.n_steps / step)
+    working_ns = side.summary.unprofiled_scale(step) * side.summary.working_ns
+    return min(1.0, working_ns / side.summary.n_steps / step)
 
 
 def _row(

@@ -31,7 +31,8 @@ def step_parts(
     Kernels last as long unprofiled as profiled, so idle is what remains of the step beside the
     busy time of the trace. Kernels that overlap (several streams or devices) sum to more than
     the busy time: then each is shown in proportion, and `scale` is below 1. It is as well where
-    the profiled busy time exceeds the unprofiled step, by the profiler's own cost. In a job of
+    the profiled busy time exceeds the unprofiled step, by the profiler's own cost. A CPU's
+    operators and what is between them are brought to the step by one factor. In a job of
     ranks what the late rank works more is idle time: the others wait for it; and collectives are
     shown with what they cost the step, so that kernels need not make room for hidden ones.
     """
@@ -42,7 +43,8 @@ def step_parts(
     path = summary.critical
     if path is not None:
         total_ns = _exposed(total_ns, path)
-    busy = min(summary.working_ns / summary.n_steps, step)
+    pace = summary.unprofiled_scale(step)  # 1 where the step is the profiled one
+    busy = min(pace * summary.working_ns / summary.n_steps, step)
     total = sum(total_ns.values())
     scale = busy / total if total else 1.0
     return StepParts(

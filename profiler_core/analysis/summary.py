@@ -80,6 +80,19 @@ class Summary:
         late_ns = self.critical.late_work_ns if self.critical is not None else 0.0
         return self.busy_ns - late_ns * self.n_steps
 
+    def unprofiled_scale(self, step_ns: float) -> float:
+        """What a duration of this trace is multiplied by to be one of an unprofiled step.
+
+        1 for the work of a GPU, which the profiler does not slow. A CPU's operators it slows as
+        much as all of the step: there it is `step_ns` over the profiled step.
+
+        Args:
+            step_ns: of an unprofiled step, ns.
+        """
+        if self.device_kind == "gpu" or not self.window_ns:
+            return 1.0
+        return step_ns * self.n_steps / self.window_ns
+
     @property
     def busy_fraction(self) -> float | None:
         """working_ns / window_ns."""

@@ -276,10 +276,8 @@ def _shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
 
 
 def _scale(summary: Summary, total: int, clock: Clock) -> float:
-    """What a duration of this trace takes without the profiler; 1 for the work of a GPU."""
-    if clock == "profiled" or summary.device_kind == "gpu" or not summary.window_ns:
-        return 1.0
-    return total * summary.n_steps / summary.window_ns
+    """What a duration of this trace is multiplied by on this clock."""
+    return 1.0 if clock == "profiled" else summary.unprofiled_scale(total)
 
 
 def _parts(ledger: FusionLedger, scales: tuple[float, ...]) -> dict[str, list[GroupPart]]:

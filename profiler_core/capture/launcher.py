@@ -315,6 +315,8 @@ def _rounds(runs: list[VariantRun], context: Context) -> None:
         )
 
     if runs:
+        # The warm-up ends here, not after the first round.
+        context.progress.say("timing", "Starts the timed rounds", None, 0, plan.rounds)
         sampled = [run.sampled() for run in runs]
         watches = [HostLoadWatch(os.getpid(), target.pid) for target in sampled]
         cores = _cores_of(runs, context)

@@ -93,6 +93,15 @@ def test_busy_is_of_the_step_on_the_clock_shown():
     assert by_label(compare(side, []))["GPU busy"].values == (0.6,)
 
 
+def test_a_cpu_is_busy_for_the_share_of_the_profiled_step():
+    """The profiler slows operators as much as what is between them: 300 of 1000 ns."""
+    summary = replace(a_summary(300), device_kind="cpu")
+    side = make_side(a_run(2_500), summary)  # 250 ns per step unprofiled
+    assert by_label(compare(side, []))["CPU busy"].values == (0.3,)
+    parts = step_parts(summary, 250.0, "unprofiled")
+    assert (parts.idle_ns, parts.scale) == (175.0, 0.25)
+
+
 @pytest.mark.parametrize("step", [None, 600.0, 250.0])
 def test_the_parts_of_a_step_sum_to_it(step):
     parts = step_parts(a_summary(300), step, "unprofiled")

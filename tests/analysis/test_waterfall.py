@@ -6,6 +6,7 @@ import pytest
 
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.step_parts import step_parts
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.waterfall import (
     WORK_CLASSES,
@@ -180,5 +181,13 @@ def test_on_a_cpu_the_bars_are_the_profiled_times_brought_to_the_unprofiled_step
     assert rows["idle"].baseline_ns == pytest.approx(
         summaries[0].idle_ns / summaries[0].n_steps / 4, abs=2
     )
+    # The overview's bar says the same.
+    for summary, step_ns, name in zip(
+        summaries, times, ("baseline_ns", "candidate_ns"), strict=True
+    ):
+        parts = step_parts(summary, step_ns, "unprofiled")
+        assert sum(parts.by_category.values()) + parts.idle_ns == pytest.approx(step_ns)
+        assert parts.idle_ns == pytest.approx(getattr(rows["idle"], name), abs=2)
+        assert parts.idle_ns / step_ns == pytest.approx(1 - summary.busy_fraction)
     assert all(row.estimated for row in result.rows)
     assert "× 0.25 in the baseline and × 0.50 in the candidate" in " ".join(result.notes)

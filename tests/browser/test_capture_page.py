@@ -121,7 +121,7 @@ def test_a_capture_runs_survives_a_reload_and_ends_in_its_comparison(
 
     expect_state(page, "finished", CAPTURE_TIMEOUT_MS)
     phases = page.locator(".fs-phases")
-    for name in ("eager", "default", "compiling", "timing", "profiling"):
+    for name in ("eager", "default", "first call", "timing", "profiling"):
         expect(phases).to_contain_text(name)
     page.get_by_text("See the comparison").click()
     page.wait_for_url(re.compile(r"/\?baseline=run%2F.*eager.*candidate=run%2F.*default"))

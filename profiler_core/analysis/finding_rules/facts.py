@@ -197,11 +197,13 @@ class Facts:
 
     @cached_property
     def pace(self) -> float:
-        """What a time of the trace is multiplied by to stand beside `step_ns`; at most 1.
+        """What a time of the trace is multiplied by to stand beside `step_ns`; of a GPU at most 1.
 
         Below 1 where the device was busy for longer in a profiled step than a whole step takes
         unprofiled: its clocks differed between the two measurements.
         """
+        if self.summary.device_kind == "cpu":
+            return self.summary.unprofiled_scale(self.step_ns)
         busy_ns = self.summary.busy_ns / self.n_steps
         return min(1.0, self.step_ns / busy_ns) if busy_ns else 1.0
 

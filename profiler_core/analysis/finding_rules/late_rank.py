@@ -1,6 +1,7 @@
 """Time that a job loses to its ranks: a late one, or uneven ones."""
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
+from profiler_core.analysis.item import rank_item
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job_summary import LATE_RANK, LATE_WORK, OTHER_RANKS
 from profiler_core.analysis.what_if.change import Change
@@ -42,6 +43,7 @@ def _of_job(facts: Facts, path: CriticalPath) -> Finding | None:
         + (f" {by_clock}" if by_clock else ""),
         advice=work if work_ns >= idle_ns else host,
         page="ranks",
+        items=(rank_item(facts.place, path.late.rank),),
         prediction=facts.lost(lost_ns),
     )
 

@@ -36,6 +36,7 @@ def slow_on_one_rank(facts: Facts) -> Finding | None:
         f"ranks, with nothing beside it: {named}{further}.",
         advice=_advice(rank, only_there=all(group.is_only_there for group in groups)),
         page="fusion",
+        items=facts.group_items(slower.group for slower in groups if slower.group is not None),
         prediction=None
         if is_told
         else facts.at_most(more_ns[rank], "whether the other ranks wait for it is not known"),

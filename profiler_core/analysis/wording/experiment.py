@@ -15,15 +15,19 @@ _ENDS = {
     "": "",
 }
 
+# Where no setting was timed: an end by hand or by the budget says nothing of the settings.
+_UNMEASURED = {
+    "": "Nothing is measured yet.",
+    "nothing to compare": "Nothing that was compiled ran.",
+}
+
 
 def headline(experiment: Experiment) -> Phrase:
     """Which setting is the fastest, and by how much."""
     leader = leader_of(experiment)
     trial = leader.trial
     if trial is None:
-        return ("Nothing is measured yet.",) if not experiment.ended_by else (
-            "Nothing that was compiled ran.",
-        )  # fmt: skip
+        return (_UNMEASURED.get(experiment.ended_by, "Nothing was measured."),)
     so_far = "" if experiment.state == "finished" else " so far"
     speedup = trial.speedup
     if leader.is_slower and speedup is not None:

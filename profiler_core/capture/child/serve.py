@@ -190,12 +190,16 @@ class Worker:
         self, floor_steps: int, ceiling_steps: int, ceiling_seconds: float
     ) -> Dict[str, Any]:
         """Run until steady or at the ceiling."""
-        reported_at = [0.0]
+        reported_at = [time.monotonic()]
+
+        def say(n_steps: int) -> None:
+            steps = "step" if n_steps == 1 else "steps"
+            self._channel.progress("{} warm-up {}".format(n_steps, steps), n_steps, None)
 
         def progress(n_steps: int) -> None:
             if time.monotonic() - reported_at[0] > 0.25:
                 reported_at[0] = time.monotonic()
-                self._channel.progress("{} warm-up steps".format(n_steps), n_steps, None)
+                say(n_steps)
 
         n = self._step.n_shapes
 
@@ -212,6 +216,7 @@ class Worker:
             progress=progress,
             ready=ready,
         )
+        say(len(result.step_ns))
         last = result.step_ns[-5 * n :]
         return {
             "step_ns": result.step_ns,

@@ -47,6 +47,10 @@ _ORDER = (
 )
 
 
+# What eager does there is no compiling.
+_ROW = {"compiling": "first call"}
+
+
 def job_panel(job_id: str) -> None:
     """Show the job and follow it; when it ends the whole page runs once more.
 
@@ -190,7 +194,7 @@ def _phases(progress: CaptureProgress, *, is_live: bool) -> str:
     rows += sorted(phase_names - set(_ORDER))  # a newer launcher may know more
     head = "".join(f"<th>{escape(variant or 'all variants')}</th>" for variant in variants)
     body = "".join(
-        f"<tr><th>{escape(name)}</th>"
+        f"<tr><th>{escape(_ROW.get(name, name))}</th>"
         + "".join(f"<td>{_cell(progress, variant, name, is_live)}</td>" for variant in variants)
         + "</tr>"
         for name in rows

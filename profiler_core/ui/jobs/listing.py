@@ -112,6 +112,7 @@ def _row(job: Job) -> None:
                 f"<span class=fs-note>{escape(' · '.join(about))}</span></div>",
                 width="stretch",
             )
+            _measured(job)
             if job.is_live:
                 cancel_button(job)
             else:
@@ -138,13 +139,19 @@ def _progress(job: Job) -> None:
         _note(newest.text)
 
 
-def _result(job: Job) -> None:
-    """The way to what it made."""
+def _measured(job: Job) -> None:
+    """The way to what a capture or an experiment measures: its progress, then its results."""
     if job.spec.kind == "capture":
         page_link("capture", "Open the capture", {"job": job.job_id})
     elif job.spec.kind == "try":
         page_link("experiments", "Open the experiment", {"experiment": job.spec.subject})
-    elif job.state != "finished":
+
+
+def _result(job: Job) -> None:
+    """The way to what it made of a file."""
+    if job.spec.kind in MEASURING:
+        return
+    if job.state != "finished":
         # What was killed too often keeps what was received, for a day.
         if job.spec.kind == "ingest" and incoming.kept(job.spec.subject):
             st.button(

@@ -23,6 +23,18 @@ def test_time_is_said_in_minutes_and_nothing_tried_has_a_budget_alone():
     assert evidence(untried) == "The budget is 20 min."
 
 
+def test_an_end_before_the_first_timing_says_nothing_of_the_settings():
+    experiment, _ = searched(World({}, start_ns=3_000_000.0), (), asked())
+    for ended_by, words in (
+        ("", "Nothing is measured yet."),
+        ("cancelled", "Nothing was measured."),
+        ("budget", "Nothing was measured."),
+        ("nothing to compare", "Nothing that was compiled ran."),
+    ):
+        empty = msgspec.structs.replace(experiment, batches=(), ended_by=ended_by)
+        assert plain(headline(empty)) == words
+
+
 def test_no_row_is_the_fastest_where_eager_wins():
     world = World({}, start_ns=3_000_000.0)
     experiment, _ = searched(world, choices_of("freezing=true"), asked())

@@ -12,6 +12,7 @@ from statistics import median
 import pytest
 
 from profiler_core.analysis.measures import measures
+from profiler_core.analysis.item import rank_item
 from profiler_core.analysis.ranks.host_bound import untold_waiting
 from profiler_core.analysis.step_parts import step_parts
 from profiler_core.analysis.wording.ranks import without_profiler
@@ -140,6 +141,7 @@ def test_a_slow_host_under_the_profiler_does_not_hide_the_late_ranks_work(name):
     assert critical(folder / "eager").rank == 0  # along which the traces alone divide it
     findings = {finding.key: finding for finding in pair.findings}
     assert findings["late_rank"].title == "The other ranks wait for rank 1."
+    assert findings["late_rank"].items == (rank_item(1, 1),)
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,15 @@ def test_the_finding_the_text_and_the_json_name_rank_and_time(capsys):
     assert (planted["candidate"]["least_ns"], planted["candidate"]["slowest"]) == (0, 1)
 
 
+def test_the_finding_leads_to_the_group_that_it_names_first():
+    pair = a_pair(SAMPLE)
+    finding = next(f for f in pair.findings if f.key == "slow_on_one_rank")
+    first = finding.items[0]
+    assert first.kind == "group" and first.numbers[0] == 1
+    assert "24 × linear" in finding.evidence.split(":")[1].split(",")[0]
+    assert pair.ledger.groups[first.numbers[1]].title == "linear"
+
+
 def test_one_rank_is_slower_only_where_no_other_is_nearly():
     assert Spread({0: 10.0, 1: 10.0, 2: 20.0}).is_of_one_rank
     assert not Spread({0: 10.0, 1: 19.0, 2: 20.0, 3: 10.0}).is_of_one_rank
