@@ -230,6 +230,16 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "kernel",
+        r"multi_tensor_apply.*\bat::native::Copy<",
+        "copy",
+        "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<"
+        "at::native::(anonymous namespace)::TensorListMetadata<2>, "
+        "at::native::(anonymous namespace)::UnaryOpFunctor<long, 2, 1, 1>, "
+        "at::native::Copy<long, long> >(int)",
+        "aten/src/ATen/native/cuda/ForeachUnaryOp.cu: inputs of a CUDA graph, with no optimizer",
+    ),
+    Rule(
+        "kernel",
         r"multi_tensor_apply|[fF]used_?(Adam|adam|Sgd|sgd|Lamb|lamb)|amp_(non_finite|update_scale)",
         "optimizer",
         "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<"

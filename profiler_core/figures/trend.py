@@ -28,6 +28,8 @@ _LONGEST_CHANGE = 34  # characters of the words above a mark
 _ROOM = 0.18  # above and below the lines, of what they span
 _FROM_ZERO_BELOW = 0.4
 _NAMED_SHIFT = 0.02  # smaller changes are shown on hover only
+_N_TICKS = 8
+_DAY = timedelta(days=1)
 _MOST_MARKS = 6  # labels of more would overlap; the others are shown on hover
 
 # metric -> (factor, unit) candidates, the largest first; None: a plain count.
@@ -164,7 +166,7 @@ def _axis(
     chart: TrendChart, positions: dict[str, datetime | int], order: Order
 ) -> dict[str, object]:
     if order == "time":
-        axis: dict[str, object] = {"type": "date", "nticks": 8}
+        axis: dict[str, object] = {"type": "date", "nticks": _N_TICKS}
         moments = sorted(
             {position for position in positions.values() if isinstance(position, datetime)}
         )
@@ -173,6 +175,8 @@ def _axis(
         elif moments[-1] - moments[0] > timedelta(days=2):
             one_year = moments[0].year == moments[-1].year
             axis |= {"tickformat": "%-d %b" if one_year else "%-d %b %Y"}
+            if moments[-1] - moments[0] < _N_TICKS * _DAY:  # Plotly would name each day twice
+                axis |= {"dtick": _DAY / timedelta(milliseconds=1)}
         else:  # the day stands once, below the first of its times
             seconds = ":%S" if moments[-1] - moments[0] < timedelta(minutes=10) else ""
             axis |= {"tickformat": f"%H:%M{seconds}\n%-d %b %Y"}

@@ -100,6 +100,13 @@ def test_each_example_gets_the_category_of_its_rule(rule):
         ("triton_tem_fused_convolution_1", "triton_template_conv"),
         ("triton_tem_fused_flex_attention_5", "triton_template_attention"),
         ("my_very_own_kernel", "other"),
+        # What a CUDA graph's inputs are copied by, of inference too.
+        (
+            "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::"
+            "(anonymous namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::"
+            "UnaryOpFunctor<long, 2, 1, 1>, at::native::Copy<long, long> >()",
+            "copy",
+        ),
     ],
 )
 def test_names_alone(name, category):

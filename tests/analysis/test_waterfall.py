@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.apportion import apportion
-from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.step_parts import step_parts
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.waterfall import (
     WORK_CLASSES,

@@ -62,6 +62,14 @@ def test_times_of_a_day_and_days_are_written_alike(later, written):
     assert figure.layout.xaxis.tickformat == written
 
 
+@pytest.mark.parametrize(("day", "dtick"), [("24", 86_400_000), ("28", 86_400_000), ("30", None)])
+def test_a_day_is_named_once_on_the_axis(day, dtick):
+    first = replace(recorded(n=0), created_at="2026-11-21T10:00:00+00:00")
+    runs = [first, replace(recorded(n=1), created_at=f"2026-11-{day}T11:00:00+00:00")]
+    figure = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="time")
+    assert figure.layout.xaxis.dtick == dtick
+
+
 def test_a_shift_beyond_the_noise_is_written_at_its_point():
     runs = [recorded(n=0), slower(recorded(n=1), 1.07)]
     figure = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="time")

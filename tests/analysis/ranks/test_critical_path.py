@@ -11,8 +11,8 @@ from statistics import median
 
 import pytest
 
-from profiler_core.analysis.measures import measures
 from profiler_core.analysis.item import rank_item
+from profiler_core.analysis.measures import measures
 from profiler_core.analysis.ranks.host_bound import untold_waiting
 from profiler_core.analysis.step_parts import step_parts
 from profiler_core.analysis.wording.ranks import without_profiler
