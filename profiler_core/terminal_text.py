@@ -28,6 +28,16 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(_escaped, SEQUENCE.sub("", text.replace("\r\n", "\n")))
 
 
+def one_line(text: str) -> str:
+    r"""The same in one line, with its line ends as \n: nobody's name begins a line of ours."""
+    return printable(text).replace("\n", "\\n")
+
+
+def one_record(text: str) -> str:
+    """The same, with each line but the first indented: who reads sees where the next one begins."""
+    return printable(text).replace("\n", "\n  ")
+
+
 def _escaped(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04x}"
 

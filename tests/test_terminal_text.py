@@ -91,6 +91,13 @@ def traced(path: Path) -> Path:
     return path
 
 
+def test_no_cell_begins_a_row_of_its_own() -> None:
+    """`audit` is evidence: a file that is called so would tell of a deed that nobody did."""
+    forged = "a.json\n2026-11-23 18:00  Ada  delete  run/1"
+    lines = table(["when", "who", "did", "what"], [["17:00", "Bob", "upload", forged]]).split("\n")
+    assert len(lines) == 3 and lines[2].startswith("17:00") and "a.json\\n2026" in lines[2]
+
+
 def test_names_of_an_uploaded_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     eager, compiled = (traced(tmp_path / f"x{n}{EVIL}.json") for n in (1, 2))
     for words in (["summary", str(eager)], ["compare", str(eager), str(compiled)]):

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from profiler_core.analysis.wording.sentence import clipped as cut_in_the_middle
-from profiler_core.terminal_text import printable
+from profiler_core.terminal_text import one_line
 
 _GAP = "  "
 _END = "…"
@@ -19,7 +19,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, n_text: int = 1
     On a terminal too narrow for them, text columns are cut, the widest first, and numbers never.
     What goes into a file or a pipe is not cut, and nothing is with `--wide`.
     """
-    cells = [[printable(cell) for cell in row] for row in (head, *rows)]
+    cells = [[one_line(cell) for cell in row] for row in (head, *rows)]
     if is_cut():
         cells = _fitted(cells, n_text, shutil.get_terminal_size().columns)
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]

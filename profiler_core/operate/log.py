@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.operate.secret_words import without_secrets
+from profiler_core.terminal_text import one_record, printable
 
 _CONTEXT_KEYS = ("person", "request", "session", "page", "run")
 _ERROR_KEYS = ("problem", "remedy")
@@ -98,16 +99,16 @@ class TextLines(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, and what is to be done about it."""
+        """The line, and what is to be done about it; a traceback's further lines are indented."""
         words = [str(getattr(record, key)) for key in _ERROR_KEYS if hasattr(record, key)]
-        return without_secrets(" ".join([super().format(record), *words]))
+        return one_record(without_secrets(" ".join([super().format(record), *words])))
 
 
 class JsonLines(logging.Formatter):
     """For machines: one object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The object; nothing in it ends the line."""
+        """The object; nothing in it ends the line or steers a terminal."""
         moment = datetime.fromtimestamp(record.created, UTC)
         line: dict[str, object] = {
             "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -128,13 +129,12 @@ class JsonLines(logging.Formatter):
             if field:
                 line[key] = field
         # Checked value by value: a secret that JSON escapes would not be met in the line.
-        return json.dumps(
-            {
-                key: without_secrets(value)[:_LONGEST] if isinstance(value, str) else value
-                for key, value in line.items()
-            },
-            ensure_ascii=False,
-        )
+        values = {
+            key: without_secrets(value)[:_LONGEST] if isinstance(value, str) else value
+            for key, value in line.items()
+        }
+        # JSON escapes what is below a space, and terminals act on more than that.
+        return printable(json.dumps(values, ensure_ascii=False))
 
 
 def _of_the_moment(record: logging.LogRecord) -> Mapping[str, str]:

@@ -126,6 +126,30 @@ def test_text_says_the_same_in_words(written):
     assert written.getvalue().endswith(" INFO profiler_core.x: Page x. No. Do.\n")
 
 
+FORGED = (
+    "run/x\n2026-11-23 18:00:00,000 INFO profiler_core.ui: Ada signed in.\r\x1b[31m\x9b2J\u202e"
+)
+
+
+def test_no_name_begins_a_line_of_the_log_or_steers_a_terminal(written):
+    """A link that a viewer opens names a run that there is not, and the log says so."""
+    for log_format in ("text", "json"):
+        log.configure_server(log_format)
+        try:
+            raise ValueError(FORGED)
+        except ValueError:
+            logging.getLogger("profiler_core.x").exception(
+                "There is no %s", FORGED, extra={"problem": FORGED, "remedy": FORGED}
+            )
+    text = written.getvalue()
+    assert "Ada signed in" in text
+    assert not re.search(r"^2026-11-23 18:00:00,000", text, re.MULTILINE)
+    assert not set(text) & set("\r\x1b\x9b\u202e")
+    at_the_margin = [line for line in text.splitlines() if not line.startswith("  ")]
+    assert len(at_the_margin) == 2  # a record of each format
+    assert json.loads(at_the_margin[-1])["problem"].startswith("run/x\n")
+
+
 @pytest.mark.parametrize("log_format", ["json", "text"])
 def test_no_planted_secret_reaches_the_log(written, log_format):
     log.configure_server(log_format)
