@@ -23,6 +23,7 @@ from profiler_core.owner_file import owner_of
 
 MOST_FILES = 200  # a folder of a capture with eight variants has about a hundred
 _FORGET_AFTER_S = 24 * 3600.0
+_RECEIVING_S = 120.0  # without a byte, and nobody sends any more
 _UPLOAD_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _LONGEST_NAME = 200
 
@@ -34,6 +35,16 @@ class IncomingFile:
     position: int
     name: str
     path: Path
+
+
+@dataclass(frozen=True)
+class Unopened:
+    """An upload that nobody opened yet. arrived_s: since the epoch."""
+
+    upload_id: str
+    names: tuple[str, ...]
+    n_bytes: int
+    arrived_s: float
 
 
 class _Note(msgspec.Struct, frozen=True):
@@ -96,6 +107,35 @@ def kept(upload_id: str) -> tuple[int, ...]:
 def forget(upload_id: str) -> None:
     """Delete what was received, whole or not."""
     shutil.rmtree(incoming_directory(upload_id), ignore_errors=True)
+
+
+def unopened(person: str) -> tuple[Unopened, ...]:
+    """What this person sent that lies here whole, the newest first; nothing that is still sent.
+
+    What a job reads is among them.
+    """
+    root = uploads_directory() / ".incoming"
+    folders = [d for d in (root.iterdir() if root.is_dir() else ()) if _UPLOAD_ID.fullmatch(d.name)]
+    uploads = []
+    for folder in folders:
+        if owner_of(folder) != person or _is_receiving(folder):
+            continue
+        files = received(folder.name, kept(folder.name))
+        if files:
+            stats = [file.path.stat() for file in files]
+            uploads.append(
+                Unopened(
+                    folder.name,
+                    tuple(file.name for file in files),
+                    sum(stat.st_size for stat in stats),
+                    max(stat.st_mtime for stat in stats),
+                )
+            )
+    return tuple(sorted(uploads, key=lambda upload: upload.arrived_s, reverse=True))
+
+
+def _is_receiving(folder: Path) -> bool:
+    return any(time.time() - p.stat().st_mtime < _RECEIVING_S for p in folder.glob("*.part"))
 
 
 def outdated(now_s: float | None = None) -> dict[str, str]:

@@ -11,12 +11,14 @@ It speaks as `worker/protocol.py` says, with a sentence in each progress; the re
 """
 
 import argparse
+import fcntl
 import shutil
 import sys
 import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -48,6 +50,7 @@ from profiler_core.worker.protocol import Progress, Report, answer
 Say = Callable[[str, int | None, int | None], None]  # what is done, bytes done, bytes in all
 
 _ACCEPTED = "accepted.json"  # beside the runs
+_LOCK = "reading.lock"  # beside what was received; the kernel drops it with its holder
 _BLOCK_BYTES = 1 << 20
 _SAY_EVERY_S = 0.2
 
@@ -79,6 +82,24 @@ def accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str = ""
     Raises:
         BadInput: nothing usable is among them, or an archive is hostile.
     """
+    with _alone_with(incoming.incoming_directory(upload_id)):
+        return _accept(upload_id, positions, say, owner)
+
+
+@contextmanager
+def _alone_with(work: Path) -> Iterator[None]:
+    """Of two processes that read one upload, which two tabs may open, the second waits."""
+    try:
+        lock = (work / _LOCK).open("wb")
+    except FileNotFoundError:  # it was read, or forgotten
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str) -> Accepted:
     work = incoming.incoming_directory(upload_id)
     target = uploads_directory() / upload_id
     earlier = _accepted_in(target)

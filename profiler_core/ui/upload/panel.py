@@ -16,7 +16,7 @@ from profiler_core.ui.problem_card import escape_markdown, problem_card
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.upload.drop_zone import drop_zone
 from profiler_core.ui.upload.receiving import accepted, follow
-from profiler_core.ui.upload.unopened import forget_unopened
+from profiler_core.ui.upload.unopened import forget_unopened, offer_unopened
 
 _UPLOAD, _PROBLEM = "fs_upload_id", "fs_upload_problem"
 _READING = "fs_upload_reading"  # a job, which goes on while the page is left
@@ -36,10 +36,13 @@ def upload_panel(page: str = "overview") -> None:
         forget_unopened()
         st.session_state[_UPLOAD] = incoming.new_upload_id()
     arrived = drop_zone(st.session_state[_UPLOAD], key="fs_drop_zone")
-    below = st.container()
     if arrived is not None:
         # Whatever becomes of this upload, the next one is another.
         st.session_state[_UPLOAD] = incoming.new_upload_id()
+    below = st.container()
+    if arrived is None and _READING not in st.session_state:
+        arrived = offer_unopened(who, st.session_state[_UPLOAD])
+    if arrived is not None:
         try:
             st.session_state[_READING] = deeds.start_reading_upload(
                 who, arrived.upload_id, arrived.places
