@@ -4,7 +4,11 @@ Intervals are the columns ts_ns and dur_ns of a frame: they may overlap, touch, 
 length. Different devices never cover each other.
 """
 
+from typing import Any
+
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 
 def clip(frame: pl.DataFrame, start_ns: int, end_ns: int) -> pl.DataFrame:
@@ -20,15 +24,18 @@ def union_ns(frame: pl.DataFrame) -> int:
     Args:
         frame: ts_ns and dur_ns in any order; 0 for an empty one.
     """
-    if frame.height == 0:
+    starts = frame["ts_ns"].to_numpy()
+    return union_of(starts, starts + frame["dur_ns"].to_numpy())
+
+
+def union_of(starts: NDArray[Any], ends: NDArray[Any]) -> int:
+    """The same for whole numbers in NumPy's arrays, a sixth of the cost for few of them."""
+    if not starts.size:
         return 0
-    intervals = frame.select("ts_ns", end=pl.col("ts_ns") + pl.col("dur_ns"))
-    if not intervals["ts_ns"].is_sorted():  # tables of a trace are; looking costs a tenth
-        intervals = intervals.sort("ts_ns")
+    starts, ends = _sorted(starts, ends)
     # What an interval adds is its part beyond the furthest end so far.
-    covered = pl.col("end").cum_max().shift(1, fill_value=intervals["ts_ns"][0])
-    added = pl.col("end") - pl.max_horizontal("ts_ns", covered)
-    return int(intervals.select(added.clip(lower_bound=0).sum()).item())
+    covered = np.concatenate((starts[:1], np.maximum.accumulate(ends)[:-1]))
+    return int(np.maximum(ends - np.maximum(starts, covered), 0).sum())
 
 
 def merge(intervals: pl.DataFrame) -> pl.DataFrame:
@@ -40,14 +47,26 @@ def merge(intervals: pl.DataFrame) -> pl.DataFrame:
     Returns:
         (m, 2): start, end, sorted and disjoint; covers the same instants.
     """
-    ordered = intervals.select("start", "end").filter(pl.col("end") > pl.col("start")).sort("start")
-    furthest = pl.col("end").cum_max()
-    begins = (pl.col("start") > furthest.shift(1)).fill_null(value=True)
+    starts, ends = merged_of(intervals["start"].to_numpy(), intervals["end"].to_numpy())
+    return pl.DataFrame({"start": starts, "end": ends})
+
+
+def merged_of(starts: NDArray[Any], ends: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The same for whole numbers in NumPy's arrays."""
+    has_length = ends > starts
+    starts, ends = _sorted(starts[has_length], ends[has_length])
+    furthest = np.maximum.accumulate(ends)
+    begins = np.ones(starts.size + 1, bool)
+    begins[1:-1] = starts[1:] > furthest[:-1]
     # Where a run of overlapping intervals begins, the one before it has reached its end.
-    return ordered.select("start", begins.alias("begins"), furthest.alias("end")).select(
-        pl.col("start").filter("begins"),
-        pl.col("end").filter(pl.col("begins").shift(-1, fill_value=True)),
-    )
+    return starts[begins[:-1]], furthest[begins[1:]]
+
+
+def _sorted(starts: NDArray[Any], ends: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    if not (starts[1:] < starts[:-1]).any():  # tables of a trace are; looking costs a tenth
+        return starts, ends
+    order = np.argsort(starts, kind="stable")
+    return starts[order], ends[order]
 
 
 def covered_ns(merged: pl.DataFrame, points: pl.Series) -> pl.Series:

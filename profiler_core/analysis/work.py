@@ -58,6 +58,10 @@ def _device_work(trace: Trace) -> pl.DataFrame:
 
 def host_steps(trace: Trace) -> pl.DataFrame:
     """The whole ProfilerStep ranges in order of time: step (0, 1, …), name, ts_ns, end_ns."""
+    return trace.derived("host steps", _host_steps)
+
+
+def _host_steps(trace: Trace) -> pl.DataFrame:
     return (
         trace.annotations.select(
             pl.col("name").cast(pl.String), "ts_ns", end_ns=pl.col("ts_ns") + pl.col("dur_ns")

@@ -14,6 +14,8 @@ import tempfile
 import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -105,10 +107,7 @@ def load(folder: Path) -> Trace | None:
         return None
     if meta.schema_version != SCHEMA_VERSION or set(meta.tables) != set(TABLE_SCHEMAS):
         return None
-    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
-        # crc32 releases the interpreter's lock, so the tables are checked on all cores.
-        intact = list(pool.map(lambda item: _is_intact(folder, *item), meta.tables.items()))
-    if not all(intact):
+    if not _are_intact(folder, meta.tables):
         return None
     try:
         frames = {name: _read_table(folder, name, file) for name, file in meta.tables.items()}
@@ -159,8 +158,21 @@ def _longest(names: pl.Series) -> int:
     return longest if isinstance(longest, int) else 0
 
 
+@cache
+def _empty_file(table: str) -> bytes:
+    """The file of a table without rows: half of the tables of most traces."""
+    buffer = BytesIO()
+    pl.DataFrame(schema=TABLE_SCHEMAS[table]).write_ipc(
+        buffer, compat_level=pl.CompatLevel.newest()
+    )
+    return buffer.getvalue()
+
+
 def _write_table(folder: Path, table: str, frame: pl.DataFrame) -> _TableFile:
     path = _table_path(folder, table)
+    if not frame.height:
+        path.write_bytes(_empty_file(table))
+        return _TableFile(n_rows=0, n_bytes=path.stat().st_size, crc32=_checksum(path))
     # Newest: strings as views into one shared buffer, which is how ingest built them. Any other
     # level writes each of the million copies of "[[64,3,7,7],…]" out.
     # One batch: several would be copied together on loading.
@@ -171,6 +183,8 @@ def _write_table(folder: Path, table: str, frame: pl.DataFrame) -> _TableFile:
 
 
 def _read_table(folder: Path, table: str, file: _TableFile) -> pl.DataFrame | None:
+    if not file.n_rows:
+        return pl.DataFrame(schema=TABLE_SCHEMAS[table])
     frame = _mapped(_table_path(folder, table))
     matches = frame.height == file.n_rows and dict(frame.schema) == TABLE_SCHEMAS[table]
     return frame if matches else None
@@ -189,6 +203,14 @@ def _mapped(path: Path) -> pl.DataFrame:
         return pl.read_ipc(path)
     with pa.memory_map(os.fspath(path)) as source:
         return pl.DataFrame(pa.ipc.open_file(source).read_all())
+
+
+def _are_intact(folder: Path, tables: Mapping[str, _TableFile]) -> bool:
+    if sum(file.n_bytes for file in tables.values()) < _BLOCK_BYTES:  # less than threads cost
+        return all(_is_intact(folder, *item) for item in tables.items())
+    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+        # crc32 releases the interpreter's lock, so the tables are checked on all cores.
+        return all(pool.map(lambda item: _is_intact(folder, *item), tables.items()))
 
 
 def _is_intact(folder: Path, table: str, file: _TableFile) -> bool:

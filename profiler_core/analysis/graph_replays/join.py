@@ -158,7 +158,7 @@ def _choices(
     Layers that are captured one by one give equal graphs: a step replays them in the order of
     their capture. That is sure only of a step that replays each of them equally often.
     """
-    steps = _steps(trace)
+    steps = _steps(trace) if replays else []
     equal_of: dict[_Form, list[CapturedGraph]] = {}
     in_step: defaultdict[tuple[int | None, _Form], list[int]] = defaultdict(list)
     for number, replay in enumerate(replays):

@@ -13,6 +13,7 @@ from typing import Literal
 
 import polars as pl
 
+from profiler_core.analysis.per_name import per_name
 from profiler_core.model.trace import Trace
 
 Phase = Literal["prefill", "decode", "mixed"]
@@ -54,12 +55,20 @@ def server_steps(trace: Trace) -> list[ServerStep]:
 
     SGLang may write vLLM's form around its own: then its own count.
     """
-    names = trace.annotations["name"].cast(pl.String)
+    is_step = per_name(
+        trace.annotations["name"],
+        lambda name: any(form.search(name) for _, form in _READERS),
+        pl.Boolean,
+    )
+    ranges = trace.annotations.filter(is_step).select(
+        pl.col("name").cast(pl.String), "ts_ns", end_ns=pl.col("ts_ns") + pl.col("dur_ns")
+    )
     for read, form in _READERS:
-        ranges = trace.annotations.filter(names.str.contains(form)).select(
-            pl.col("name").cast(pl.String), "ts_ns", end_ns=pl.col("ts_ns") + pl.col("dur_ns")
-        )
-        steps = [step for row in ranges.iter_rows() if (step := read(*row)) is not None]
+        steps = [
+            step
+            for row in ranges.iter_rows()
+            if form.search(row[0]) and (step := read(*row)) is not None
+        ]
         if steps:
             return steps
     return []
@@ -116,8 +125,8 @@ def _atom(name: str, ts_ns: int, end_ns: int) -> ServerStep | None:
 
 
 _Read = Callable[[str, int, int], ServerStep | None]
-_READERS: tuple[tuple[_Read, str], ...] = (
-    (_sglang, r"^step\["),
-    (_atom, r"^(?:prefill|decode)\[bs="),
-    (_vllm, r"^execute_(?:\d+_)?context_"),
+_READERS: tuple[tuple[_Read, re.Pattern[str]], ...] = (
+    (_sglang, re.compile(r"^step\[")),
+    (_atom, re.compile(r"^(?:prefill|decode)\[bs=")),
+    (_vllm, re.compile(r"^execute_(?:\d+_)?context_")),
 )

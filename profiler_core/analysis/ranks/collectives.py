@@ -5,7 +5,7 @@ import json
 import numpy as np
 import polars as pl
 
-from profiler_core.analysis.intervals import merge
+from profiler_core.analysis.intervals import merged_of
 from profiler_core.analysis.ranks.collective_kinds import DTYPE_BYTES, POINT_TO_POINT, kind_of
 from profiler_core.analysis.ranks.process_groups import group_text, process_groups
 from profiler_core.model.trace import KERNEL, Trace
@@ -75,9 +75,8 @@ def collective_calls(
 
 def _exposed(calls: pl.DataFrame, compute: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     """Where each call has no kernel of `compute` beside it: offsets from its start, and lengths."""
-    end = pl.col("ts_ns") + pl.col("dur_ns")
-    merged = merge(compute.select(start="ts_ns", end=end))
-    begins, ends = merged["start"].to_numpy(), merged["end"].to_numpy()
+    starts = compute["ts_ns"].to_numpy()
+    begins, ends = merged_of(starts, starts + compute["dur_ns"].to_numpy())
     offsets, lengths = [], []
     for start, duration in calls.select("ts_ns", "dur_ns").iter_rows():
         stop = start + duration
@@ -107,10 +106,12 @@ def _next_queued(calls: pl.DataFrame, compute: pl.DataFrame) -> pl.Series:
 
 def _compute_before(calls: pl.DataFrame, compute: pl.DataFrame, step_names: list[str]) -> pl.Series:
     shares = np.full(calls.height, np.nan)
+    begins = compute["ts_ns"].to_numpy()
+    overs = begins + compute["dur_ns"].to_numpy()
+    steps = compute["step"].fill_null(-1).to_numpy()
     for number, name in enumerate(step_names):
-        own = compute.filter(pl.col("step") == number)
-        merged = merge(own.select(start="ts_ns", end=pl.col("ts_ns") + pl.col("dur_ns")))
-        starts, ends = merged["start"].to_numpy(), merged["end"].to_numpy()
+        own = steps == number
+        starts, ends = merged_of(begins[own], overs[own])
         in_step = (calls["step"] == name).to_numpy()
         if not starts.size or not in_step.any():
             continue

@@ -26,10 +26,10 @@ def host_collectives(trace: Trace, window: Window, columns: pl.Schema) -> pl.Dat
         window: of the same trace; a collective belongs to the step in which it begins.
         columns: of the table that they are put beside.
     """
+    if trace.has_device_events:
+        return pl.DataFrame(schema=columns)
     tables = [t.select("ts_ns", "dur_ns", "name", "tid") for t in (trace.annotations, trace.ops)]
     ranges = pl.concat([_collectives(table) for table in tables]).sort("ts_ns")
-    if trace.has_device_events:
-        ranges = ranges.clear()
     rows = ranges.select(
         "ts_ns",
         "dur_ns",

@@ -35,6 +35,8 @@ def stage_of(trace: Trace, window: Window, rank: int) -> Stage | None:
     """
     between_two = pl.col("to_rank").is_not_null() | pl.col("from_rank").is_not_null()
     calls = trace.collectives.filter(between_two).sort("ts_ns")
+    if not calls.height:
+        return None
     in_steps = [
         pl.col("ts_ns").is_between(step.host_ts_ns, step.host_ts_ns + step.host_dur_ns)
         for step in window.steps

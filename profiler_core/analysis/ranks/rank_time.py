@@ -1,10 +1,13 @@
 """One rank's steps divided by priority: compute, exposed communication, exposed copies, idle."""
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from profiler_core.analysis.intervals import clip, union_ns
+from profiler_core.analysis.intervals import union_of
 from profiler_core.analysis.steps import Window
 from profiler_core.model.trace import KERNEL
 
@@ -41,21 +44,23 @@ def step_times(work: pl.DataFrame, window: Window) -> tuple[StepTime, ...]:
         ("whole trace", window.start_ns, window.end_ns)
     ]
     is_communication = pl.col("category") == "communication"
-    compute = work.filter(pl.col("cat") == KERNEL, ~is_communication)
-    communication = work.filter(is_communication)
-    copies = work.filter(pl.col("cat") != KERNEL)
+    is_kernel = pl.col("cat") == KERNEL
+    compute, communication, copies = (
+        work.filter(kind).select("ts_ns", end_ns=pl.col("ts_ns") + pl.col("dur_ns")).to_numpy().T
+        for kind in (is_kernel & ~is_communication, is_communication, ~is_kernel)
+    )
     times = []
     for name, start, end in spans:
-        inside = [_within(kind_work, start, end) for kind_work in (compute, communication, copies)]
-        only_compute = union_ns(inside[0])
-        with_communication = union_ns(_together(inside[:2]))
-        with_copies = union_ns(_together(inside))
+        inside = [_within(kind, start, end) for kind in (compute, communication, copies)]
+        only_compute = union_of(*inside[0])
+        with_communication = union_of(*np.hstack(inside[:2]))
+        with_copies = union_of(*np.hstack(inside))
         times.append(
             StepTime(
                 name=name,
                 dur_ns=end - start,
                 compute_ns=only_compute,
-                communication_ns=union_ns(inside[1]),
+                communication_ns=union_of(*inside[1]),
                 exposed_communication_ns=with_communication - only_compute,
                 exposed_copy_ns=with_copies - with_communication,
                 idle_ns=end - start - with_copies,
@@ -64,12 +69,9 @@ def step_times(work: pl.DataFrame, window: Window) -> tuple[StepTime, ...]:
     return tuple(times)
 
 
-def _within(work: pl.DataFrame, start_ns: int, end_ns: int) -> pl.DataFrame:
-    touching = work.filter(
-        pl.col("ts_ns") < end_ns, pl.col("ts_ns") + pl.col("dur_ns") > start_ns
-    ).select("ts_ns", "dur_ns")
-    return clip(touching, start_ns, end_ns)
-
-
-def _together(parts: list[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat(parts).sort("ts_ns")
+def _within(intervals: NDArray[Any], start_ns: int, end_ns: int) -> NDArray[Any]:
+    """The parts of intervals (starts, ends) inside a span."""
+    starts, ends = intervals
+    touching = intervals[:, (starts < end_ns) & (ends > start_ns)]
+    inside: NDArray[Any] = np.clip(touching, start_ns, end_ns)
+    return inside

@@ -98,6 +98,8 @@ def reading(
             frame = dealer.assemble(table_name, spool.take(table_name))
             if drop_unfilled and "dur_ns" in frame.columns:
                 frame = frame.filter((pl.col("ts_ns") != 0) | (pl.col("dur_ns") != 0))
+            if not frame.height:
+                return frame
             return frame.with_columns(pl.col("ts_ns") - origin_ns)
 
         yield Reading(
