@@ -38,6 +38,26 @@ def union_of(starts: NDArray[Any], ends: NDArray[Any]) -> int:
     return int(np.maximum(ends - np.maximum(starts, covered), 0).sum())
 
 
+def union_ns_by(frame: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """`union_ns` of the intervals that share their keys, for any number of combinations.
+
+    Args:
+        frame: ts_ns, dur_ns and the keys, in any order.
+        keys: columns.
+
+    Returns:
+        The keys, and union_ns; a row for each of their combinations.
+    """
+    ordered = frame.select(*keys, "ts_ns", end=pl.col("ts_ns") + pl.col("dur_ns")).sort("ts_ns")
+    covered = pl.col("end").cum_max().shift(1).over(keys)
+    added = pl.col("end") - pl.max_horizontal("ts_ns", covered)
+    return (
+        ordered.with_columns(union_ns=added.clip(lower_bound=0))
+        .group_by(keys)
+        .agg(pl.col("union_ns").sum())
+    )
+
+
 def merge(intervals: pl.DataFrame) -> pl.DataFrame:
     """Join what overlaps or touches.
 

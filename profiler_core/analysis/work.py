@@ -31,6 +31,10 @@ _WRAPPER = re.compile(
     r"|autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$"
 )
 
+# What torch.compile does while it compiles, by the names that dynamo_timed gives it (torch 2.1 to
+# 2.15: torch/_dynamo/utils.py): operators run there too, on tensors without contents.
+_COMPILING = " (dynamo_timed)"
+
 # Inductor's generated code calls these between its kernels up to torch 2.2; later versions call
 # functions that leave no event. They make or describe memory, and work on nothing.
 _ALLOCATIONS = ("aten::empty_strided", "inductor::_reinterpret_tensor")
@@ -117,7 +121,7 @@ def outermost_operators(trace: Trace) -> pl.DataFrame:
         )
         .sort("ts_ns", maintain_order=True)
     )
-    work = outermost.select(
+    work = _without_compiling(outermost, trace.ops).select(
         "ts_ns",
         "dur_ns",
         pl.lit(KERNEL).cast(pl.Categorical()).alias("cat"),
@@ -131,6 +135,31 @@ def outermost_operators(trace: Trace) -> pl.DataFrame:
         pl.col(column) if column in work.columns else pl.lit(None, dtype).alias(column)
         for column, dtype in missing.items()
     )
+
+
+def _without_compiling(outermost: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
+    """The outermost operators of each thread that are no compilation, and hold none.
+
+    Args:
+        outermost: with pid, tid, ts_ns and end.
+        ops: all ranges of the host.
+    """
+    names = ops.select(pl.col("name").unique())
+    compiling = names.filter(pl.col("name").cast(pl.String).str.ends_with(_COMPILING))
+    if compiling.height == 0:
+        return outermost
+    within = ops.join(compiling, on="name", how="semi").select(
+        "pid", "tid", pl.col("ts_ns").alias("compiles_ns")
+    )
+    first = outermost.sort("ts_ns").join_asof(
+        within.sort("compiles_ns"),
+        left_on="ts_ns",
+        right_on="compiles_ns",
+        by=["pid", "tid"],
+        strategy="forward",
+        check_sortedness=False,
+    )
+    return first.filter((pl.col("compiles_ns") >= pl.col("end")).fill_null(True))
 
 
 def _assign_steps(work: pl.DataFrame, steps: pl.DataFrame, moment: str) -> pl.DataFrame:

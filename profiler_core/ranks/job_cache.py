@@ -12,7 +12,7 @@ from profiler_core.home import cache_directory
 from profiler_core.ranks import remote
 from profiler_core.ranks.find import RankFiles
 
-_VERSION = 12  # of the file; older ones are made anew
+_VERSION = 13  # of the file; older ones are made anew
 
 
 def cached_job(rank_files: RankFiles) -> Job | None:

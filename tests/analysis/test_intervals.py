@@ -4,7 +4,14 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler_core.analysis.intervals import clip, covered_ns, gaps, merge, union_ns
+from profiler_core.analysis.intervals import (
+    clip,
+    covered_ns,
+    gaps,
+    merge,
+    union_ns,
+    union_ns_by,
+)
 
 intervals = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=12)
 
@@ -22,6 +29,18 @@ def instants(pairs):
 
 def test_overlapping_intervals_count_once():
     assert union_ns(a_frame([(0, 10), (5, 10), (20, 5), (99, 0)])) == 20
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20), st.integers(0, 2)), max_size=12))
+def test_intervals_with_other_keys_cover_nothing_of_each_other(rows):
+    frame = a_frame([(ts, dur) for ts, dur, _ in rows]).with_columns(
+        pl.Series("key", [key for *_, key in rows], pl.Int64)
+    )
+    by_key = dict(union_ns_by(frame, "key").iter_rows())
+    assert by_key == {
+        key: len(instants([(ts, dur) for ts, dur, own in rows if own == key]))
+        for key in {key for *_, key in rows}
+    }
 
 
 def test_nothing_covers_nothing():

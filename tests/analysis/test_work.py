@@ -74,6 +74,22 @@ def test_on_the_cpu_kernels_are_the_outermost_operators_below_the_wrappers():
     ]
 
 
+def test_on_the_cpu_what_runs_while_a_function_is_compiled_is_no_work():
+    """Operators on tensors without contents, in ranges that torch 2.15 names twice."""
+    trace = a_trace(
+        ops=[
+            op(0, 9, "aten::relu"),
+            op(10, 80, "dynamo"),
+            op(12, 70, "_compile.compile_inner (dynamo_timed)"),
+            op(20, 10, "aten::addmm"),
+            op(100, 5, "build_guards (dynamo_timed)"),
+            op(110, 5, "aten::mul"),
+            op(15, 6, "aten::sum", AUTOGRAD),  # another thread
+        ]
+    )
+    assert device_work(trace)["name"].to_list() == ["aten::relu", "aten::sum", "aten::mul"]
+
+
 def test_what_old_versions_record_of_inductors_allocations_is_no_kernel():
     """As torch 2.1.2 writes it; eager's own allocations lie inside of operators."""
     trace = a_trace(

@@ -540,6 +540,53 @@ MUTANTS = (
         "    elif path is None or rest_ns <= total_ns:", "    elif True:",
         ("ranks/test_critical_path.py",),
     ),
+    Mutant(
+        "ranks/job.py", "a rank waits once for all collectives that are under way",
+        'union_ns_by(spans, "rank", "step").iter_rows()',
+        'spans.group_by("rank", "step").agg(pl.col("dur_ns").sum()).iter_rows()',
+        ("ranks/test_job.py",),
+    ),
+    Mutant(
+        "ranks/awaited.py", "a group waits once for all collectives that are under way",
+        'union_ns_by(waiting_spans(shared), "group", "rank", "last_rank")',
+        'waiting_spans(shared).rename({"dur_ns": "union_ns"})', ("ranks/test_job.py",),
+    ),
+    Mutant(
+        "work.py", "what runs while a function is compiled is no work of a CPU",
+        "    if compiling.height == 0:", "    if True:", ("test_work.py",),
+    ),
+    Mutant(
+        "ranks/critical.py", "waiting is no exposed transfer",
+        "chosen.exposed_communication_ns - sum(waited_ns.values())",
+        "chosen.exposed_communication_ns", ("ranks/test_critical_path.py",),
+    ),
+    Mutant(
+        "ranks/exchanges.py", "an instant of two transfers is of the first",
+        'pl.max_horizontal("since", taken)', 'pl.col("since")', ("ranks/test_exchanges.py",),
+    ),
+    Mutant(
+        "ranks/exchanges.py", "a transfer that the host follows late holds nothing up",
+        'pl.max_horizontal("since", pl.col("ts_ns") + pl.col("next_queued_ns"))',
+        'pl.col("since")', ("ranks/test_exchanges.py",),
+    ),
+    Mutant(
+        "ranks/links.py", "a link is held against groups that do the same",
+        'pl.col("n_groups") > 1, ', "", ("ranks/test_many_ranks.py",),
+    ),
+    Mutant(
+        "ranks/alike.py", "no time of ranks that behave alike differs",
+        "np.abs(values[i] - values[centre]).max()", "np.abs(values[i] - values[centre]).min()",
+        ("ranks/test_many_ranks.py",),
+    ),
+    Mutant(
+        "ranks/rank_compiling.py", "a rank makes wait only those that wait for it",
+        "        if wait.last_rank == awaited\n", "", ("ranks/test_rank_compiling.py",),
+    ),
+    Mutant(
+        "ranks/kernel_times.py", "calls alone of two sizes are not compared",
+        '(pl.col("most_alone_ns").max() <= _ONE_SIZE * pl.col("least_alone_ns").min())',
+        '(pl.col("most_alone_ns").max() > 0)', ("ranks/test_exchanges.py",),
+    ),
     # ledger
     Mutant(
         "ledger/worth.py", "a kernel of the operator's size goes before one without shapes",

@@ -16,7 +16,9 @@ from statistics import fmean
 
 import polars as pl
 
+from profiler_core.analysis.intervals import union_ns_by
 from profiler_core.analysis.ranks.collective_kinds import POINT_TO_POINT
+from profiler_core.analysis.ranks.matching import waiting_spans
 from profiler_core.analysis.ranks.rank_row import RankRow
 
 # A rank for which less of a step is waited is not late: ranks never arrive at the same instant.
@@ -58,8 +60,9 @@ def waiting_groups(calls: pl.DataFrame, n_steps: int) -> tuple[WaitingGroup, ...
         pl.col("kind").is_in(list(POINT_TO_POINT)).all().alias("is_of_pairs"),
     )
     made: dict[str, dict[int, float]] = {}
-    waited = shared.group_by("group", "last_rank").agg(pl.col("wait_ns").sum())
-    for name, rank, ns in waited.iter_rows():
+    waited = union_ns_by(waiting_spans(shared), "group", "rank", "last_rank")
+    of_groups = waited.group_by("group", "last_rank").agg(pl.col("union_ns").sum())
+    for name, rank, ns in of_groups.iter_rows():
         made.setdefault(name, {})[rank] = ns / max(1, n_steps)
     groups: dict[tuple[int, ...], WaitingGroup] = {}
     for name, listed, is_of_pairs in members.sort("group").iter_rows():

@@ -65,6 +65,20 @@ def matched(ranks: Sequence[RankSummary], steps: Sequence[str]) -> pl.DataFrame:
     )
 
 
+def waiting_spans(calls: pl.DataFrame) -> pl.DataFrame:
+    """When each call waits: rank, step, group, last_rank that it waits for, ts_ns, dur_ns.
+
+    A rank has several collectives under way at once where they are of several groups, or where
+    threads of gloo run them: it waits once then, so spans are joined before they are added up.
+
+    Args:
+        calls: of `matched`, those that are shared.
+    """
+    return calls.select(
+        "rank", "step", "group", "last_rank", "ts_ns", pl.col("wait_ns").alias("dur_ns")
+    )
+
+
 @dataclass(frozen=True)
 class Arrival:
     """One collective of a step, by its place in it; means over the steps."""

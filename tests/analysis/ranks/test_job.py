@@ -5,8 +5,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from profiler_core.analysis.ranks.awaited import waiting_groups
 from profiler_core.analysis.ranks.collective_kinds import bus_factor, kind_of
 from profiler_core.analysis.ranks.job import combine
+from profiler_core.analysis.ranks.matching import matched
 from profiler_core.analysis.ranks.rank_summary import summarise_rank
 from profiler_core.analysis.wording.ranks import evidence, headline
 from profiler_core.analysis.wording.sentence import plain
@@ -216,6 +218,37 @@ def test_ranks_on_cpus_are_told_by_the_collectives_of_gloos_threads():
     assert (collective.kind, collective.n, collective.bus_bandwidth) == ("all_reduce", 1, None)
     assert "Rank 1's compute takes 20 ns longer" in evidence(job)
     assert any("ran on CPUs" in note for note in job.notes)
+
+
+def a_cpu_rank_with_two_under_way(rank, *, late):
+    """Steps of 100 ns: both all-reduces begin at 10 and `late` + 10, on threads of their own.
+
+    Until 60 and 70 they wait for the other rank, which begins them then.
+    """
+    annotations, ops = [], []
+    for number in range(2):
+        at = number * 100
+        annotations.append(a_step(number, at, 99))
+        ops.append(op(at, 5, "aten::addmm"))
+        for bucket in (0, 1):
+            begin = at + 10 + 10 * bucket + late
+            end = at + 65 + 10 * bucket
+            annotations.append(op(begin, end - begin, "gloo:all_reduce", tid=77 + bucket))
+    info = {"distributedInfo": {"rank": rank, "world_size": 2, "backend": "gloo"}}
+    return summarise_rank(a_trace(ops=ops, annotations=annotations, metadata=info), rank)
+
+
+def test_a_rank_waits_once_while_two_collectives_are_under_way():
+    """Gloo's threads waited 100 ns of a step of 99, together."""
+    ranks = [a_cpu_rank_with_two_under_way(0, late=0), a_cpu_rank_with_two_under_way(1, late=50)]
+    job = combine(ranks)
+    assert [row.waited_ns for row in job.ranks] == [60, 0]  # from 10 to 60 and from 20 to 70
+    assert [row.made_wait_ns for row in job.ranks] == [0, 60]
+    assert job.ranks[0].waited_in_steps_ns == (60, 60)
+    assert job.wait_share == pytest.approx(2 * 60 / (2 * (100 + 99)))
+    assert job.straggler.rank == 1
+    (group,) = waiting_groups(matched(ranks, ["ProfilerStep#0", "ProfilerStep#1"]), 2)
+    assert group.made_ns == {0: 0, 1: 60}
 
 
 def test_a_cpu_trace_without_collectives_has_nothing_to_tell():
