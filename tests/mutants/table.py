@@ -469,6 +469,10 @@ MUTANTS = (
     ),
     Mutant(
         "intervals.py", "overlapping intervals add only what is new",
+        "np.maximum(starts, covered)", "starts", ("test_intervals.py",),
+    ),
+    Mutant(
+        "intervals.py", "overlapping intervals of equal keys add only what is new",
         'pl.max_horizontal("ts_ns", covered)', 'pl.col("ts_ns")', ("test_intervals.py",),
     ),
     # ranks
@@ -542,14 +546,14 @@ MUTANTS = (
     ),
     Mutant(
         "ranks/job.py", "a rank waits once for all collectives that are under way",
-        'union_ns_by(spans, "rank", "step").iter_rows()',
-        'spans.group_by("rank", "step").agg(pl.col("dur_ns").sum()).iter_rows()',
+        'waiting_by(shared, "rank", "step").iter_rows()',
+        'shared.group_by("rank", "step").agg(pl.col("wait_ns").sum()).iter_rows()',
         ("ranks/test_job.py",),
     ),
     Mutant(
         "ranks/awaited.py", "a group waits once for all collectives that are under way",
-        'union_ns_by(waiting_spans(shared), "group", "rank", "last_rank")',
-        'waiting_spans(shared).rename({"dur_ns": "union_ns"})', ("ranks/test_job.py",),
+        'waiting_by(shared, "group", "rank", "last_rank")',
+        'shared.rename({"wait_ns": "union_ns"})', ("ranks/test_job.py",),
     ),
     Mutant(
         "work.py", "what runs while a function is compiled is no work of a CPU",

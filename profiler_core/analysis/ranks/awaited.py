@@ -16,9 +16,8 @@ from statistics import fmean
 
 import polars as pl
 
-from profiler_core.analysis.intervals import union_ns_by
 from profiler_core.analysis.ranks.collective_kinds import POINT_TO_POINT
-from profiler_core.analysis.ranks.matching import waiting_spans
+from profiler_core.analysis.ranks.matching import waiting_by
 from profiler_core.analysis.ranks.rank_row import RankRow
 
 # A rank for which less of a step is waited is not late: ranks never arrive at the same instant.
@@ -60,7 +59,7 @@ def waiting_groups(calls: pl.DataFrame, n_steps: int) -> tuple[WaitingGroup, ...
         pl.col("kind").is_in(list(POINT_TO_POINT)).all().alias("is_of_pairs"),
     )
     made: dict[str, dict[int, float]] = {}
-    waited = union_ns_by(waiting_spans(shared), "group", "rank", "last_rank")
+    waited = waiting_by(shared, "group", "rank", "last_rank")
     of_groups = waited.group_by("group", "last_rank").agg(pl.col("union_ns").sum())
     for name, rank, ns in of_groups.iter_rows():
         made.setdefault(name, {})[rank] = ns / max(1, n_steps)

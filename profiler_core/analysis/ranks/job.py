@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from profiler_core.analysis.intervals import union_ns_by
 from profiler_core.analysis.ranks.alike import AlikeRanks, alike_ranks
 from profiler_core.analysis.ranks.awaited import (
     LATE_SHARE,
@@ -24,7 +23,7 @@ from profiler_core.analysis.ranks.critical import CriticalPath, critical_path
 from profiler_core.analysis.ranks.host_bound import awaited_without_profiler
 from profiler_core.analysis.ranks.kernel_times import cost_beside
 from profiler_core.analysis.ranks.links import Link, links
-from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched, waiting_spans
+from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched, waiting_by
 from profiler_core.analysis.ranks.process_groups import Dimension, dimensions
 from profiler_core.analysis.ranks.rank_row import RankRow, step_of_job
 from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
@@ -283,11 +282,10 @@ _NO_WAITING: _Waiting = ({}, 0, 0)
 def _waiting(calls: pl.DataFrame) -> dict[int, _Waiting]:
     """By rank, in one pass over all calls: thousands of ranks are looked up, not searched."""
     shared = calls.filter(pl.col("is_shared"))
-    spans = waiting_spans(shared)
     waited: dict[int, dict[str, int]] = {}
-    for rank, step, ns in union_ns_by(spans, "rank", "step").iter_rows():
+    for rank, step, ns in waiting_by(shared, "rank", "step").iter_rows():
         waited.setdefault(rank, {})[step] = ns
-    for_ranks = union_ns_by(spans, "rank", "last_rank")
+    for_ranks = waiting_by(shared, "rank", "last_rank")
     caused = dict(for_ranks.group_by("last_rank").agg(pl.col("union_ns").sum()).iter_rows())
     is_last = pl.col("rank") == pl.col("last_rank")
     last = dict(shared.filter(is_last).group_by("rank").len().iter_rows())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from profiler_core.analysis.intervals import union_ns_by
 from profiler_core.analysis.ranks.collective_kinds import LABELS, POINT_TO_POINT
 from profiler_core.analysis.ranks.rank_summary import RankSummary
 
@@ -65,18 +66,17 @@ def matched(ranks: Sequence[RankSummary], steps: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def waiting_spans(calls: pl.DataFrame) -> pl.DataFrame:
-    """When each call waits: rank, step, group, last_rank that it waits for, ts_ns, dur_ns.
+def waiting_by(calls: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """How long calls with equal keys wait for the ranks that come last: the keys, union_ns.
 
     A rank has several collectives under way at once where they are of several groups, or where
-    threads of gloo run them: it waits once then, so spans are joined before they are added up.
+    threads of gloo run them: it waits once then.
 
     Args:
         calls: of `matched`, those that are shared.
+        keys: columns, the rank among them.
     """
-    return calls.select(
-        "rank", "step", "group", "last_rank", "ts_ns", pl.col("wait_ns").alias("dur_ns")
-    )
+    return union_ns_by(calls.select(*keys, "ts_ns", dur_ns="wait_ns"), *keys)
 
 
 @dataclass(frozen=True)
