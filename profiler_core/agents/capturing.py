@@ -12,7 +12,7 @@ from profiler_core.capture.option import Declared, declared
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.sweep.points import points_of
 from profiler_core.door import deeds
-from profiler_core.door.asker import Asker, current_asker
+from profiler_core.door.asker import Asker, asker_now
 from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.person import system_user
@@ -86,8 +86,11 @@ def agent() -> Asker:
     """Whose token asks; else the user who started this server with captures allowed.
 
     That user is on a team's machine not its owner.
+
+    Raises:
+        Refused: the token, or its person's right, ended after the question came.
     """
-    by_token = current_asker()
+    by_token = asker_now()
     if by_token is not None:
         return by_token
     is_team = settings().team is not None

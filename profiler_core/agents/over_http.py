@@ -10,7 +10,7 @@ from typing import Any
 
 from profiler_core.answers.record import Answer
 from profiler_core.door import deeds
-from profiler_core.door.asker import current_asker
+from profiler_core.door.asker import asker_now, current_asker
 from profiler_core.door.turns import Turns
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.store.shown_paths import without_server_paths
@@ -48,7 +48,7 @@ def _here(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -> str:
 
 
 def _in_a_process(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -> str:
-    return deeds.start_answering(current_asker(), tool.__name__, arguments).result(
+    return deeds.start_answering(asker_now(), tool.__name__, arguments).result(
         str,
         ended="The question could not be answered: the process was ended.",
         remedy="Ask again; a large trace needs free memory.",

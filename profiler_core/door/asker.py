@@ -1,6 +1,6 @@
 """Who asks for a process, and why that person may not start a capture."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -33,21 +33,39 @@ class Asker:
 
 
 _current: ContextVar[Asker | None] = ContextVar("asker", default=None)
+_anew: ContextVar[Callable[[], Asker] | None] = ContextVar("asker, asked anew", default=None)
 
 
 @contextmanager
-def asking(asker: Asker) -> Iterator[None]:
-    """In the block, and in what it waits for, this person asks."""
-    before = _current.set(asker)
+def asking(asker: Asker, anew: Callable[[], Asker] | None = None) -> Iterator[None]:
+    """In the block, and in what it waits for, this person asks.
+
+    Args:
+        asker: with the rights of this moment.
+        anew: the same with those of the moment of the call, for what waits before it is done;
+            raises `Refused` where there are none any more. None: they do not change.
+    """
+    before, before_anew = _current.set(asker), _anew.set(anew)
     try:
         yield
     finally:
         _current.reset(before)
+        _anew.reset(before_anew)
 
 
 def current_asker() -> Asker | None:
-    """Who asks, where `asking` says so."""
+    """Who asks, where `asking` says so; the rights are of when it began."""
     return _current.get()
+
+
+def asker_now() -> Asker | None:
+    """The same with the rights of this moment; may wait for the database.
+
+    Raises:
+        Refused: there are none any more.
+    """
+    anew = _anew.get()
+    return _current.get() if anew is None else anew()
 
 
 def why_no_capture(asker: Asker | None) -> str | None:

@@ -4,7 +4,7 @@ import asyncio
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -54,9 +54,13 @@ def call(
     body: bytes | Mapping[str, object] = b"",
     headers: "list[tuple[str, str]] | None" = None,
     agents: Protocol | None = None,
+    before_body: Callable[[], object] = lambda: None,
     **query: str,
 ) -> Answer:
-    """One request straight to the application, without a server."""
+    """One request straight to the application, without a server.
+
+    `before_body` is called between the head of the request and its body.
+    """
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     sent = [("host", "localhost:8501"), ("content-length", str(len(data)))]
     sent += [("authorization", f"Bearer {token_text}")] if token_text is not None else []
@@ -74,6 +78,7 @@ def call(
 
     async def receive() -> dict[str, Any]:
         if incoming:
+            before_body()
             return incoming.pop(0)
         await asyncio.sleep(3600)
         raise AssertionError

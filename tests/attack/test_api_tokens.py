@@ -6,11 +6,16 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
 from sqlalchemy import select
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from profiler_core.agents import capturing
+from profiler_core.door.asker import Refused
 from profiler_core.errors import BadInput
 from profiler_core.person import account
 from profiler_core.store import history
@@ -157,6 +162,59 @@ def test_a_revoked_token_opens_nothing_from_that_moment(team: Server) -> None:
     assert (revoked.person, revoked.detail["of"]) == (
         account(ISSUER, ADMIN), account(ISSUER, RUNNER),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path"), [asked for asked in ASKED if asked[0] != "GET"])
+@pytest.mark.parametrize("by", ["revoking", "settings"])
+def test_what_comes_after_the_right_has_ended_is_refused(
+    team: Server, home: Path, method: str, path: str, by: str
+) -> None:
+    """A body may come piece by piece for hours: a stolen token was of use after its end."""
+
+    def end_it() -> None:
+        if by == "revoking":
+            api_tokens.revoke_token(text.split("_")[1], person=account(ISSUER, ADMIN))
+        else:
+            team.is_at("127.0.0.1", '[team]\nviewers = ["*@elsewhere.org"]\n')
+
+    text = token_of(RUNNER, ASKED[method, path])
+    pushed = zipped(redated_copy(home.parent / "elsewhere", "c2"))
+    wish = {"name": "main", "run_id": "c1.default"}
+    answer = call(method, path, text, pushed if path == "/api/runs" else wish, before_body=end_it)
+    assert answer.status == (401 if by == "revoking" else 403), answer.body
+    assert not history.baselines() and [run.capture_id for run in history.runs()] == ["c1"]
+    assert not [path for path in home.glob("uploads/**/*") if path.is_file()]
+
+
+def test_an_agents_call_that_waited_has_the_rights_of_the_moment_when_it_is_done(
+    team: Server, home: Path
+) -> None:
+    """Its body may come late, and a capture waits behind others of its person."""
+    (home / "settings.toml").write_text(f"allow_capture = true\n{SETTINGS}")
+
+    async def told(request: Request) -> PlainTextResponse:
+        await request.body()
+        try:
+            who = await anyio.to_thread.run_sync(capturing.agent)
+        except Refused as error:
+            return PlainTextResponse(f"refused: {error.problem}")
+        return PlainTextResponse("capture" if "capture" in who.deeds else "look")
+
+    def protocol(**_: bool) -> Starlette:
+        return Starlette(routes=[Route("/mcp", told, methods=["POST"])])
+
+    def end_it() -> None:
+        api_tokens.revoke_token(text.split("_")[1], person=account(ISSUER, ADMIN))
+
+    def only_look() -> None:
+        team.is_at("127.0.0.1", '[team]\nviewers = ["*@example.org"]\n')
+
+    text = token_of(RUNNER, "read", "capture")
+    said = [
+        call("POST", "/api/mcp", text, {}, agents=protocol, before_body=before).body.decode()
+        for before in (lambda: None, only_look, end_it)
+    ]
+    assert said[:2] == ["capture", "look"] and "any more" in said[2]
 
 
 def test_a_refusal_that_cannot_be_recorded_is_a_sentence(

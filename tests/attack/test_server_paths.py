@@ -103,7 +103,7 @@ def test_a_database_that_goes_away_meanwhile_is_not_described(
             "The history in postgresql://fs:***@db/fs cannot be used.", remedy="Start it."
         )
 
-    monkeypatch.setattr(history, "runs", away)
+    monkeypatch.setattr(history, "listed_runs", away)
     answer = call("GET", "/api/runs", token_of(RUNNER, "read"))
     assert (answer.status, "postgresql" in answer.body.decode()) == (503, False)
 

@@ -5,17 +5,22 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
 
 from profiler_core import owner_file
 from profiler_core.person import system_user
 from profiler_core.store import history, incoming
+from profiler_core.ui.routes import guard
 from profiler_core.ui.routes.token import sign
+from profiler_core.ui.sign_in.roles import STRANGER
+from profiler_core.ui.sign_in.visitor import Visitor
 from profiler_core.ui.upload import route
 from profiler_core.ui.upload.unopened import forget_unopened
 
@@ -92,6 +97,28 @@ def files_of(upload_id: str) -> dict[str, bytes]:
     if not directory.is_dir():
         return {}
     return {p.name: p.read_bytes() for p in directory.glob("*") if p.name != owner_file.FILE}
+
+
+@pytest.mark.parametrize("later", [None, STRANGER - {"upload"}])
+def test_who_lost_the_right_while_the_file_came_has_sent_nothing(
+    upload_id: str, later: frozenset[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Signed out in another tab, or a role that was taken away: a file may come for hours."""
+    real = guard.visitor_of
+    asked: list[Request] = []
+
+    def visitor_of(request: Request) -> Visitor | None:
+        asked.append(request)
+        who = real(request)
+        assert who is not None
+        if len(asked) == 1:
+            return who
+        return None if later is None else replace(who, deeds=later)
+
+    monkeypatch.setattr(guard, "visitor_of", visitor_of)
+    answer = put(upload_id, (b"da", b"ta"))
+    assert answer.status == (401 if later is None else 403)
+    assert len(asked) == 2 and not files_of(upload_id)
 
 
 def test_a_file_arrives_whole_in_whatever_pieces(upload_id: str) -> None:

@@ -7,6 +7,7 @@ who gets through to it. Each request stands alone: there are no sessions that ou
 import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 import anyio
 from starlette.applications import Starlette
@@ -15,9 +16,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from profiler_core.door.asker import asking, why_no_capture
+from profiler_core.door.asker import Asker, Refused, asking, why_no_capture
 from profiler_core.errors import FusionscopeError
-from profiler_core.ui.routes.bearer import admission
+from profiler_core.ui.routes.bearer import Admitted, admission
 from profiler_core.ui.routes.guard import problem
 from profiler_core.ui.sign_in.asker import asker_of
 
@@ -59,7 +60,7 @@ class Agents:
         inside = {**scope, "path": _PATH, "raw_path": _PATH.encode(), "root_path": ""}
         with ExitStack() as stack:
             stack.enter_context(acting_via(admitted.via))
-            stack.enter_context(asking(asker))
+            stack.enter_context(asking(asker, partial(_asker_now, admitted)))
             await application(inside, receive, send)
 
     async def _of(self, *, allow_capture: bool) -> ASGIApp:
@@ -76,6 +77,21 @@ class Agents:
                     task.result()  # raises what kept it from starting
                 self._running[allow_capture] = made
         return self._running[allow_capture]
+
+
+def _asker_now(admitted: Admitted) -> Asker:
+    """With the rights of this moment: the body may have come late, and a question waits its turn.
+
+    Raises:
+        Refused: the token opens nothing any more.
+    """
+    still = admitted.again()
+    if isinstance(still, Response):
+        raise Refused(
+            "The API token, or its person, may not do this any more.",
+            remedy="Ask who runs the server.",
+        )
+    return asker_of(still.visitor)
 
 
 async def _live(application: Starlette, is_ready: asyncio.Event) -> None:

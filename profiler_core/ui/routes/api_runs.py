@@ -19,6 +19,7 @@ from profiler_core.jobs import service as jobs
 from profiler_core.store import incoming
 from profiler_core.ui.routes.bearer import answered, by_token
 from profiler_core.ui.routes.run_zip import zip_of
+from profiler_core.ui.routes.whole_body import NoLongerAllowed
 from profiler_core.ui.sign_in.asker import asker_of
 from profiler_core.ui.sign_in.visitor import Visitor
 from profiler_core.ui.upload.route import take_file
@@ -58,7 +59,11 @@ async def push(request: Request, who: Visitor) -> Response:
     upload_id = incoming.new_upload_id()
     name = incoming.displayable(request.query_params.get("name", "run.zip"))
     partial = incoming.part_path(upload_id, 0)
-    taken = await take_file(request, upload_id, partial, name, who.person)
+    try:
+        taken = await take_file(request, upload_id, partial, name, who.person)
+    except NoLongerAllowed:
+        incoming.forget(upload_id)
+        raise
     if isinstance(taken, Response):
         incoming.forget(upload_id)
         return taken

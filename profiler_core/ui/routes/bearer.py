@@ -8,7 +8,7 @@ A token in the address is refused, because addresses stand in logs.
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple
 
 import anyio
@@ -26,6 +26,7 @@ from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.guard import Endpoint, problem, unauthorized
 from profiler_core.ui.routes.origin import foreign
 from profiler_core.ui.routes.refused_tokens import RefusedTokens
+from profiler_core.ui.routes.whole_body import NoLongerAllowed, checked_when_whole
 from profiler_core.ui.sign_in.needed import is_needed
 from profiler_core.ui.sign_in.roles import Deed
 from profiler_core.ui.sign_in.visitor import Visitor
@@ -41,10 +42,11 @@ _refused = RefusedTokens()
 
 
 class Admitted(NamedTuple):
-    """Who asks by a token, and how the audit calls the token."""
+    """Who asks by a token, how the audit calls the token, and who it is later on."""
 
     visitor: Visitor
     via: str
+    again: "Callable[[], Admitted | Response]"  # the same question at another moment
 
 
 def by_token(
@@ -66,9 +68,16 @@ def by_token(
             from profiler_core.store.history.audit import acting_via
             from profiler_core.store.history.database import HistoryUnavailable
 
+            def refusal() -> Response | None:
+                still = admitted.again()
+                return _counted(still) if isinstance(still, Response) else None
+
             with acting_via(admitted.via):
                 try:
-                    return await endpoint(request, admitted.visitor)
+                    whole = checked_when_whole(request, refusal)
+                    return await endpoint(whole, admitted.visitor)
+                except NoLongerAllowed as lost:
+                    return lost.response
                 except HistoryUnavailable as error:
                     return _unavailable(error)
                 except FusionscopeError as error:
@@ -99,10 +108,14 @@ async def admission(connection: HTTPConnection, scope: str, deed: Deed) -> Admit
         else await anyio.to_thread.run_sync(_admitted, text, client, scope, deed)
     )
     if isinstance(admitted, Response):
-        count_refused(_REASONS.get(admitted.status_code, "token"))
-    else:
-        log.tell(person=admitted.visitor.person)
+        return _counted(admitted)
+    log.tell(person=admitted.visitor.person)
     return admitted
+
+
+def _counted(refused: Response) -> Response:
+    count_refused(_REASONS.get(refused.status_code, "token"))
+    return refused
 
 
 def _sent_token(connection: HTTPConnection) -> str | Response:
@@ -162,7 +175,8 @@ def _admitted(text: str, client: str, scope: str, deed: Deed) -> Admitted | Resp
             why = f"The role {who.role} does not allow this."
         else:
             api_tokens.note_use(token)
-            return Admitted(who, f"token {token.name}")
+            again = partial(_admitted, text, client, scope, deed)
+            return Admitted(who, f"token {token.name}", again)
         note_refusal(token, why)
         return problem(403, why, remedy)
     except (FusionscopeError, OSError) as error:  # nobody is let in; a stranger learns no more

@@ -7,7 +7,7 @@ plain links, from `?token=`. A token opens nothing without the sign-in that it w
 """
 
 from collections.abc import Awaitable, Callable
-from functools import wraps
+from functools import partial, wraps
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -17,8 +17,9 @@ from profiler_core.operate import log
 from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.origin import refusal
 from profiler_core.ui.routes.token import BadTokenError, verify
+from profiler_core.ui.routes.whole_body import NoLongerAllowed, checked_when_whole
 from profiler_core.ui.sign_in.roles import Deed
-from profiler_core.ui.sign_in.visitor import visitor_of
+from profiler_core.ui.sign_in.visitor import Visitor, visitor_of
 
 TOKEN_HEADER = "X-Fusionscope-Token"  # noqa: S105 - the name of a header
 
@@ -43,17 +44,9 @@ def guarded(scope: str, deed: Deed = "look") -> Callable[[GuardedEndpoint], Endp
             if refused is not None:
                 count_refused("origin")
                 return problem(403, refused, "Use the page that this server itself serves.")
-            try:
-                who = visitor_of(request)
-            except FusionscopeError as error:  # settings that cannot be read let nobody in
-                count_refused("settings")
-                return problem(503, error.problem, error.remedy)
-            if who is None:
-                count_refused("sign_in")
-                return problem(401, "Nobody is signed in.", "Sign in on the page first.")
-            if not who.may(deed):
-                count_refused("role")
-                return problem(403, "Your role does not allow this.", "Ask who runs the server.")
+            who = _visitor(request, deed)
+            if isinstance(who, Response):
+                return who
             log.tell(person=who.person)
             request.state.person = who.person
             request.state.visitor = who
@@ -67,13 +60,37 @@ def guarded(scope: str, deed: Deed = "look") -> Callable[[GuardedEndpoint], Endp
                 count_refused("token")
                 return problem(401, str(error), "Reload the page.")
             try:
-                return await endpoint(request, subject)
+                whole = checked_when_whole(request, partial(_why_not, request, deed))
+                return await endpoint(whole, subject)
+            except NoLongerAllowed as lost:
+                return lost.response
             except FusionscopeError as error:
                 return problem(422, error.problem, error.remedy)
 
         return checked
 
     return decorate
+
+
+def _visitor(request: Request, deed: Deed) -> Visitor | Response:
+    """Who asks, with this right at this moment, or the refusal."""
+    try:
+        who = visitor_of(request)
+    except FusionscopeError as error:  # settings that cannot be read let nobody in
+        count_refused("settings")
+        return problem(503, error.problem, error.remedy)
+    if who is None:
+        count_refused("sign_in")
+        return problem(401, "Nobody is signed in.", "Sign in on the page first.")
+    if not who.may(deed):
+        count_refused("role")
+        return problem(403, "Your role does not allow this.", "Ask who runs the server.")
+    return who
+
+
+def _why_not(request: Request, deed: Deed) -> Response | None:
+    who = _visitor(request, deed)
+    return who if isinstance(who, Response) else None
 
 
 def unauthorized(text: str, remedy: str) -> JSONResponse:
