@@ -204,6 +204,7 @@ def test_no_reader_of_runs_opens_files_by_itself() -> None:
     """What stands here reads what is ours: caches, samples, what was unpacked."""
     own = {
         "profiler_core/ingest/cache_limit.py", "profiler_core/ingest/columns.py",
+            "profiler_core/ingest/kept_digests.py",
         "profiler_core/ingest/memory_snapshot/columns.py",
         "profiler_core/ingest/memory_snapshot/limits.py", "profiler_core/ingest/options.py",
         "profiler_core/ranks/hta/process.py", "profiler_core/ranks/job_cache.py",

@@ -12,6 +12,7 @@ import pytest
 
 from profiler_core.errors import BadInput, Cancelled
 from profiler_core.ingest import columns
+from profiler_core.ingest import fingerprint as fingerprint_module
 from profiler_core.ingest import open as door
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.kineto.reader import read_kineto, reading
@@ -84,8 +85,7 @@ def test_a_changed_file_is_another_one(trace_file):
 
 
 def test_a_large_file_changed_in_place_is_another_one(trace_file, monkeypatch):
-    monkeypatch.setattr("profiler_core.ingest.fingerprint.WHOLE_FILE_LIMIT_BYTES", 10)
-    monkeypatch.setattr("profiler_core.ingest.fingerprint._PIECE_BYTES", 16)
+    monkeypatch.setattr(fingerprint_module, "_KEPT_FROM_BYTES", 10)
     before = fingerprint(trace_file)
     assert fingerprint(trace_file) == before
     data = bytearray(trace_file.read_bytes())
@@ -93,6 +93,30 @@ def test_a_large_file_changed_in_place_is_another_one(trace_file, monkeypatch):
     trace_file.write_bytes(data)
     os.utime(trace_file, ns=(1, 1))
     assert fingerprint(trace_file) != before
+
+
+def test_no_large_file_is_taken_for_one_that_looks_like_it(tmp_path):
+    """Else somebody else's columns would be shown for it: 64 pieces are not all of a file."""
+    mine, twin = tmp_path / "mine.json", tmp_path / "twin.json"
+    for path in (mine, twin):
+        with path.open("wb") as file:
+            file.truncate(100 << 20)
+    with twin.open("r+b") as file:
+        file.seek(1_000_000)  # between two of these pieces
+        file.write(b"another")
+    status = mine.stat()
+    os.utime(twin, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert twin.stat().st_size == status.st_size
+    assert fingerprint(twin) != fingerprint(mine)
+
+
+def test_a_large_file_is_hashed_once_for_all_processes(trace_file, monkeypatch):
+    monkeypatch.setattr(fingerprint_module, "_KEPT_FROM_BYTES", 10)
+    monkeypatch.setattr(fingerprint_module, "_SETTLES_NS", 0)
+    before = fingerprint(trace_file)
+    fingerprint_module._fingerprint.cache_clear()  # as in another process
+    monkeypatch.setattr(fingerprint_module, "_digest", lambda *_: pytest.fail("hashed"))
+    assert fingerprint(trace_file) == before
 
 
 @pytest.mark.parametrize("table", ["device.arrow", "ops.arrow", "meta.json"])
