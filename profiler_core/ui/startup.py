@@ -26,6 +26,7 @@ from profiler_core.jobs.resuming import look_after_jobs
 from profiler_core.operate.notices import look_after_notices
 from profiler_core.page_specs import page_specs
 from profiler_core.store import running
+from profiler_core.ui.capture.withdrawn import look_after_rights
 from profiler_core.ui.idle import look_after_memory
 from profiler_core.ui.nagle import send_at_once
 from profiler_core.ui.own_machine.announcing import show_link, withdraw_links
@@ -54,6 +55,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         show_link()
     stopped = Event()
     Thread(target=look_after_jobs, args=(stopped,), name="jobs", daemon=True).start()
+    Thread(target=look_after_rights, args=(stopped,), name="rights", daemon=True).start()
     Thread(target=look_after_memory, args=(stopped,), name="memory", daemon=True).start()
     Thread(target=look_after_notices, args=(stopped,), name="notices", daemon=True).start()
     Thread(target=get_ready, name="what the first visit needs", daemon=True).start()

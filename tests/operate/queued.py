@@ -21,6 +21,7 @@ def a_job(
     number: int = 0,
     ran_s: float = 0.0,
     input_bytes: int = 0,
+    owner: str | None = None,
 ) -> Iterator[Path]:
     """Its folder; until the end of the block the lock of its supervisor is held, if it has one."""
     directory = home / "jobs" / f"20260101-000000-{number:06x}"
@@ -29,7 +30,7 @@ def a_job(
     now = time.time()
     spec = JobSpec(
         job_id=directory.name, command=("true",), title="x", device="", submitted_at=now,
-        host=socket.gethostname(), kind=kind, input_bytes=input_bytes,
+        host=socket.gethostname(), kind=kind, input_bytes=input_bytes, owner=owner,
     )  # fmt: skip
     files.write(directory, spec)
     files.write(directory, JobStatus(state=state, started_at=now - ran_s, ended_at=now))

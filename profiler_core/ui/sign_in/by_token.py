@@ -12,7 +12,7 @@ from typing import Any
 from profiler_core.settings import Team, settings
 from profiler_core.store.history.api_tokens import ApiToken
 from profiler_core.store.history.people import KnownPerson, known_person
-from profiler_core.ui.sign_in.roles import ALLOWED, Deed, role_of
+from profiler_core.ui.sign_in.roles import ALLOWED, Deed, Role, role_of
 from profiler_core.ui.sign_in.visitor import Account, Visitor
 
 
@@ -50,8 +50,7 @@ def visitor_by_token(token: ApiToken) -> Visitor | None:
     person = known_person(token.person)
     if person is None:
         return None
-    team = settings().team
-    role = role_of(_claims(person, team), person.person, team)
+    role = role_now(person)
     of_scopes = {deed for name in token.scopes if name in SCOPES for deed in SCOPES[name].deeds}
     return Visitor(
         person.person,
@@ -61,6 +60,16 @@ def visitor_by_token(token: ApiToken) -> Visitor | None:
         token.subject,
         Account(person.issuer, person.subject, person.address, person.name, person.groups),
     )
+
+
+def role_now(person: KnownPerson) -> Role | None:
+    """By the rules of this moment, and by what the last sign-in told.
+
+    Raises:
+        BadInput: settings.toml cannot be used.
+    """
+    team = settings().team
+    return role_of(_claims(person, team), person.person, team)
 
 
 def _claims(person: KnownPerson, team: Team | None) -> Mapping[str, Any]:
