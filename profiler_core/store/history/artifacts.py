@@ -1,10 +1,10 @@
 """Run directories for a whole team, below one URL: file://, s3://, gs://, whatever fsspec opens.
 
-Each is one .zip, `<capture>/<hash of the run's files>.zip`, that appears whole or not at all:
-fsspec writes it aside (a file is renamed, an object store completes its upload) when it is
-committed. Reading unpacks it into the local cache, through the same checks as an upload, and
-compares the files with the hash: who can write to a bucket need not be trusted. Artifacts of
-earlier versions, `<capture>/<folder>.zip`, are still read.
+Each is one .zip, `<capture>/<hash of the run's files>.zip`, that appears whole or not at all: it is
+written aside first (a file is renamed, an object store completes its upload). Reading unpacks it
+into the local cache, through the same checks as an upload, and compares the files with the hash:
+who can write to a bucket need not be trusted. Artifacts of earlier versions,
+`<capture>/<folder>.zip`, are still read.
 """
 
 import os
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+from fsspec.implementations.local import LocalFileSystem
 
 from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
@@ -52,21 +53,40 @@ class Artifacts:
         with _as_bad_input("written"):
             path = self._path(name)
             self.files.makedirs(path.rpartition("/")[0], exist_ok=True)
-            with self.files.open(path, "wb", autocommit=False) as target:
-                try:
-                    for block in packed(directory):
-                        target.write(block)
-                    if file_marks(directory, marks) != tuple(marks):
-                        raise BadInput(
-                            f"{directory} was changed while it was kept.",
-                            remedy="Record it again once nothing writes into it.",
-                        )
-                except BaseException:
-                    target.close()
-                    target.discard()
-                    raise
-            target.commit()
+            with self._whole(path) as target:
+                for block in packed(directory):
+                    target.write(block)
+                if file_marks(directory, marks) != tuple(marks):
+                    raise BadInput(
+                        f"{directory} was changed while it was kept.",
+                        remedy="Record it again once nothing writes into it.",
+                    )
             self._remove(self._mark(name))
+
+    @contextmanager
+    def _whole(self, path: str) -> Iterator[Any]:
+        """Write a file that is there once the block ends, or not at all."""
+        if isinstance(self.files, LocalFileSystem):
+            # fsspec writes below /tmp first: from another disk it copies, which may stop half way.
+            folder, _, name = path.rpartition("/")
+            aside = Path(folder, f".{name}.{os.getpid()}.{secrets.token_hex(4)}")
+            try:
+                with aside.open("xb") as target:
+                    yield target
+                    target.flush()
+                    os.fsync(target.fileno())
+                aside.replace(path)
+            finally:
+                aside.unlink(missing_ok=True)
+            return
+        with self.files.open(path, "wb", autocommit=False) as target:
+            try:
+                yield target
+            except BaseException:
+                target.close()
+                target.discard()
+                raise
+        target.commit()
 
     def fetch(self, name: str) -> Path:
         """The run directory of an artifact, below the local cache; fetched the first time.

@@ -61,8 +61,12 @@ def record_upload(
             record(directory, person=person, tags=tags, called=called(directory))
             for directory in directories
         ]
-    finally:
+    except HistoryUnavailable:  # it is full, say: what lies there is recorded later
+        raise
+    except BaseException:
         _forget_unused(directories)
+        raise
+    _forget_unused(directories)
     return tuple(recorded), accepted.notes
 
 

@@ -53,6 +53,7 @@ from profiler_core.store.records import LONGEST_ERROR, read_record
 
 METRICS_VERSION = 1  # counted up when a headline number changes its meaning: runs are read anew
 _LONGEST_ID = 300
+_LONGEST_NAME = 600  # an index of PostgreSQL takes 2 700 bytes, four of them for some characters
 
 
 def record(
@@ -308,9 +309,9 @@ def _described(run_record: RunRecord, key: str, moment: str, person: str | None)
         capture_id=run_record.capture_id[:_LONGEST_ID] or key.rpartition("/")[0],
         baseline_run_id=(run_record.baseline_run_id or "")[:_LONGEST_ID] or None,
         role=run_record.role,
-        name=run_record.name,
-        workload=run_record.workload,
-        variant=variant_name(run_record),
+        name=run_record.name[:_LONGEST_NAME],
+        workload=run_record.workload[:_LONGEST_NAME],
+        variant=variant_name(run_record)[:_LONGEST_NAME],
         status=run_record.status,
         error=None if run_record.error is None else run_record.error[:LONGEST_ERROR],
         created_at=utc(run_record.created_at, moment),

@@ -1,12 +1,18 @@
 """Each artifact belongs to a recorded run: none is lost that one needs, none stays without."""
 
+import contextlib
+import errno
+import os
+import shutil
 import threading
+import zipfile
+from pathlib import Path
 
 import pytest
 
 from profiler_core.errors import FusionscopeError
 from profiler_core.store import history
-from profiler_core.store.history import packing
+from profiler_core.store.history import HistoryUnavailable, database, packing, recording
 from profiler_core.store.history.artifacts import Artifacts, artifacts
 from tests.store.history.samples import redated_copy
 
@@ -119,3 +125,63 @@ def test_files_that_change_while_they_are_kept_become_no_artifact(kept, tmp_path
     with pytest.raises(FusionscopeError, match="was changed while it was kept"):
         history.record(made)
     assert artifacts().names() == ()
+
+
+def test_an_artifact_is_whole_or_not_there_when_the_disk_is_full(kept, tmp_path, monkeypatch):
+    """Also where /tmp is another disk than the artifacts', from which nothing can be renamed."""
+    made = redated_copy(tmp_path / "elsewhere", "c1", whole=True)
+    rename, replace, copyfile = os.rename, os.replace, shutil.copyfile
+
+    def from_one_disk(rename):
+        def renamed(source, target, *more, **words):
+            if str(target).startswith(str(kept)) and not str(source).startswith(str(kept)):
+                raise OSError(errno.EXDEV, "Invalid cross-device link")
+            return rename(source, target, *more, **words)
+
+        return renamed
+
+    def half(source, target, **words):
+        if not str(target).startswith(str(kept)):
+            return copyfile(source, target, **words)
+        Path(target).write_bytes(Path(source).read_bytes()[:1000])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", from_one_disk(rename))
+        patch.setattr(os, "replace", from_one_disk(replace))
+        patch.setattr(shutil, "copyfile", half)
+        with contextlib.suppress(FusionscopeError):
+            history.record(made)
+    for name in artifacts().names():
+        assert zipfile.is_zipfile(kept / name)
+    recorded = history.record(made)
+    database.close_all()
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "other"))
+    assert (artifacts().fetch(recorded.artifact) / "run.json").is_file()
+
+
+def test_a_push_with_an_endless_workload_is_recorded(kept, tmp_path):
+    """An index of PostgreSQL takes 2 700 bytes; what was pushed stayed as an artifact of none."""
+    words = "".join(chr(0x20000 + 37 * n) for n in range(900))
+    made = redated_copy(tmp_path / "elsewhere", "c1", workload=words, name=words)
+    ((run,), _) = history.receive(zipped(made, tmp_path / "run.zip"))
+    assert run.workload == words[:600]
+    assert artifacts().names() == (run.artifact,)
+
+
+def test_what_is_pushed_while_the_database_is_full_is_recorded_later(kept, tmp_path, monkeypatch):
+    """And as its sender's: of the artifact alone nobody could tell whose it is."""
+    archive = zipped(redated_copy(tmp_path / "elsewhere", "c1"), tmp_path / "run.zip")
+
+    def full(*_, **__):
+        raise HistoryUnavailable("The disk is full.", remedy="Make room.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "note", full)
+        with pytest.raises(HistoryUnavailable):
+            history.receive(archive, person="ada")
+    assert history.n_runs() == 0
+    assert history.reconcile().recorded == ("c1.default",)
+    assert history.run("c1.default").person == "ada"
+    history.receive(archive, person="ada")
+    assert history.n_runs() == 1
