@@ -15,7 +15,7 @@ from profiler_core.ui.fusion.map import choose_candidates, show_map
 from profiler_core.ui.fusion.table import choose_listed, offer_events, show_table
 from profiler_core.ui.fusion.unfused import show_unfused
 from profiler_core.ui.notes import show_notes
-from profiler_core.ui.over_ranks import show_over_ranks
+from profiler_core.ui.over_ranks import notes_of_one_rank, show_over_ranks
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 
@@ -62,6 +62,7 @@ with page(SPEC) as first_line:
         st.html("<p class=fs-note>No group matches these filters.</p>")
     show_over_ranks(fused_pairs[listed])
     show_unfused(fused_pairs[listed])
+    show_notes(notes_of_one_rank(choice))
     show_notes(
         of_run(fused.labels[1], note) if len(fused_pairs) > 1 else note
         for fused in fused_pairs.values()

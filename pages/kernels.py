@@ -12,7 +12,7 @@ from profiler_core.ui.kernels.data import kernels_of
 from profiler_core.ui.kernels.filter import choose_kernels
 from profiler_core.ui.kernels.table import offer_csv, show_kernels
 from profiler_core.ui.notes import show_notes
-from profiler_core.ui.over_ranks import show_over_ranks
+from profiler_core.ui.over_ranks import notes_of_one_rank, show_over_ranks
 from profiler_core.ui.page import loading, page
 from profiler_core.ui.run_picker import choose_runs
 from profiler_core.ui.style import colors
@@ -48,8 +48,9 @@ with page(SPEC) as first_line:
     offer_csv(longest.labels, rows, measured)
     if choice.candidates:
         show_over_ranks(choice.comparison.pairs[choice.comparison.shown_first])
-    show_notes(
+    notes = [
         of_run(label, note)
         for label, run in zip(longest.labels, runs, strict=True)
         for note in run.notes
-    )
+    ]
+    show_notes([*notes_of_one_rank(choice), *notes])

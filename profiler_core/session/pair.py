@@ -28,6 +28,7 @@ from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.verdict import Verdict, verdict
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.notes import pair_notes
+from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.run import Measurement
 from profiler_core.session.divided import Divided, divided, divided_bucket
@@ -313,6 +314,12 @@ class Pair:
         sides = (self._comparison.numbers.baseline, self._comparison.numbers.sides[self._number])
         evidences = (self.baseline.evidence, self.candidate.evidence)
         judged = gate(self.numbers, sides, evidences, limits, repeats=repeats)
+        alone = [
+            of_run(side.label, run.alone_note)
+            for side, run in zip(sides, (self.baseline, self.candidate), strict=True)
+            if run.record.world_size > 1 and run.alone_note  # else no trace is read for it
+        ]
+        judged = replace(judged, notes=(*judged.notes, *alone))
         if all(c.quantity.key != "graph_breaks" or c.outcome == "pass" for c in judged.checks):
             return judged
         report = self.compilation

@@ -5,7 +5,9 @@ from typing import Self
 
 import polars as pl
 
+from profiler_core.analysis.ranks.job_summary import of_one_rank
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
+from profiler_core.analysis.ranks.rank_summary import distributed_info, whole
 from profiler_core.analysis.ranks.waiting import RankCost, as_it_costs, recorded_rows
 from profiler_core.ingest.run import open_rank
 from profiler_core.model.compilation import CompileLog
@@ -61,6 +63,19 @@ class RankedRun(RunParts):
         """That rank as a run of its own; itself without a job."""
         rank = self.shown_rank
         return (None if rank is None else self.of_rank(rank)) or self
+
+    @property
+    def alone_note(self) -> str:
+        """That its times are one rank's of several; "" of a run of one process, and of a job."""
+        trace = self.trace
+        if trace is None or self.shown_rank is not None:
+            return ""
+        said = distributed_info(trace)
+        n_ranks = max(self.record.world_size, whole(said.get("world_size")) or 1)
+        if n_ranks == 1:
+            return ""
+        rank = whole(said.get("rank"))
+        return of_one_rank(self.record.rank if rank is None else rank, n_ranks)
 
     @property
     def worked_trace(self) -> Trace | None:

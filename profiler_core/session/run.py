@@ -94,7 +94,10 @@ class Run(RankedRun):
 
         def make() -> Summary:
             summary = self._cached("summary", lambda: summarise(trace, measurement))
-            return summary if path is None or rank is None else with_job(summary, path, rank)
+            if path is not None and rank is not None:
+                return with_job(summary, path, rank)
+            notes = (*summary.notes, self.alone_note) if self.alone_note else summary.notes
+            return replace(summary, notes=notes)
 
         return self._attempt("trace", "summary", make)
 

@@ -4,7 +4,9 @@ import streamlit as st
 
 from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.rows.one_rank import one_rank_table
+from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.session.pair import Pair
+from profiler_core.ui.choice import Choice
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.table import show_table
@@ -34,3 +36,9 @@ def _said(job: JobLedger) -> str:
         f"what the groups take on {ranks} ranks, each kernel as it costs with no collective beside "
         "it. A group is slower on one rank only where no other is nearly as slow."
     )
+
+
+def notes_of_one_rank(choice: Choice) -> list[str]:
+    """Of each chosen run that is one rank of several alone, that its times are."""
+    runs = zip(choice.labels, choice.comparison.runs, strict=True)
+    return [of_run(label, run.alone_note) for label, run in runs if run.alone_note]

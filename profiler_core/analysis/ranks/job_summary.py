@@ -96,6 +96,14 @@ def beyond_bubble(parts_ns: Mapping[str, float], path: CriticalPath) -> dict[str
     return parts
 
 
+def of_one_rank(rank: int, n_ranks: int) -> str:
+    """What the times of one rank hold where the others are not here, or tell no critical path."""
+    return (
+        f"Times are of rank {rank} of {n_ranks} alone: what it waits for other ranks is in them, "
+        "and is not told."
+    )
+
+
 def note(path: CriticalPath, rank: int) -> str:
     """Whose times these are, and whose kernels."""
     whose = "its own" if rank == path.rank else f"rank {rank}'s"

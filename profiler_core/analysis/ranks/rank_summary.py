@@ -76,7 +76,7 @@ def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) ->
     joining = work if trace.has_device_events else on_host
     return RankSummary(
         rank=rank,
-        world_size=_whole(described.get("world_size")),
+        world_size=whole(described.get("world_size")),
         source=trace.source,
         host=None,
         backend=str(described["backend"]) if described.get("backend") else None,
@@ -155,5 +155,6 @@ def distributed_info(trace: Trace) -> dict[str, Any]:
     return info if isinstance(info, dict) else {}
 
 
-def _whole(value: object) -> int | None:
+def whole(value: object) -> int | None:
+    """A number that counts or names ranks, as a file has it; None: it is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -61,6 +61,21 @@ def test_what_a_rank_compiles_alone_and_what_others_waited_meanwhile():
     assert (of[0].made_wait_s, of[1].made_wait_s) == (0, 1)
 
 
+def test_waiting_for_another_rank_is_not_for_the_one_that_compiles():
+    logs = {
+        0: CompileLog(compilations=(compilation(0, 10),)),
+        1: CompileLog(compilations=(compilation(0, 10), compilation(30, 4, compile_id="0/1"))),
+        2: CompileLog(compilations=(compilation(0, 10),)),
+    }
+    # From 30 to 33 s rank 0 waits for rank 2, which sleeps, then for rank 1.
+    waits = tuple(
+        a_wait(start_s, seconds, awaited=awaited, trace_began_s=20)
+        for start_s, seconds, awaited in ((30, 3, 2), (33, 0.5, 1))
+    )
+    of = rows(logs, (RankCost(0, T0 + 20 * S, waits, {}),))
+    assert (of[1].made_wait_s, of[2].made_wait_s) == (0.5, 0)
+
+
 def test_trying_kernels_in_the_first_calls_is_waited_for_and_no_compiling():
     tried = replace(compilation(10, 4), direction="runtime")
     logs = {
