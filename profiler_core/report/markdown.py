@@ -18,6 +18,7 @@ from profiler_core.analysis.rows.table import Cell
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict
 from profiler_core.analysis.wording.compilation import break_line
+from profiler_core.analysis.wording.findings import together_text
 from profiler_core.analysis.wording.sentence import plain as words
 from profiler_core.analysis.wording.verdict import details, headline, statement
 from profiler_core.report.contents import Contents
@@ -130,7 +131,9 @@ def _findings(findings: Sequence[Finding] | None, label: str) -> list[str]:
         f"{number}. {_finding(finding)}"
         for number, finding in enumerate((findings or ())[:_FINDINGS], start=1)
     ]
-    return ["", f"**What to do next in {plain(label, 60)}**", "", *shown] if shown else []
+    together = together_text(findings or ())
+    told = ["", together] if together else []
+    return ["", f"**What to do next in {plain(label, 60)}**", "", *shown, *told] if shown else []
 
 
 def _breaks(contents: Contents, run: int) -> list[str]:

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from profiler_core.analysis.measures import measures
-from profiler_core.analysis.wording.findings import stake_text
+from profiler_core.analysis.wording.findings import stake_text, together_text
 from profiler_core.analysis.wording.measures import value_text
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
@@ -115,6 +115,18 @@ def test_an_upper_bound_is_marked_as_one_in_every_format():
     assert all(stake_text(one)[0] in comment for one in first if one.is_bound)
     rows = tables(contents)["findings"].filter(pl.col("candidate") == contents.labels[1])
     assert set(rows.filter(pl.col("at_most"))["key"]) == {one.key for one in bounds}
+
+
+def test_what_findings_come_to_together_stands_in_every_format():
+    folder = SAMPLE.parent / "bert"
+    contents = gather(
+        Comparison.open([folder / "eager", folder / "reduce-overhead"]),
+        now=datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
+    )
+    together = together_text(contents.explanations[0].findings)
+    assert together.startswith("Together ")
+    assert together in " ".join(_Page(html_report(contents)).text)
+    assert together in markdown(contents)
 
 
 def test_it_is_one_file_without_an_address(html):

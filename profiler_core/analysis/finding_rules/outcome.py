@@ -49,7 +49,7 @@ def slower(facts: Facts) -> Finding | None:
         title=f"{facts.comparison.label} is slower than {facts.comparison.baseline_label}.",
         evidence=f"{format_duration(time.baseline_ns)} → {format_duration(time.candidate_ns)} a "
         f"step ({change}, {time.clock}).",
-        advice="See which causes below add up to it; while they stand, leave this part uncompiled "
+        advice="See where the difference comes from; while it stands, leave this part uncompiled "
         "(torch.compiler.disable).",
         page="overview",
         prediction=_of_baseline(facts, lost, time),
