@@ -376,8 +376,18 @@ MUTANTS = (
         ("test_waterfall.py",),
     ),
     Mutant(
-        "waterfall.py", "a CPU's profiled bars are brought to its unprofiled step",
-        "return total * summary.n_steps / summary.window_ns", "return 1.0", ("test_waterfall.py",),
+        "summary.py", "a CPU's profiled times are brought to its unprofiled step",
+        "return step_ns * self.n_steps / self.window_ns", "return 1.0",
+        ("test_waterfall.py", "test_measures.py"),
+    ),
+    Mutant(
+        "step_parts.py", "the overview's bar has a CPU's times as the waterfall has them",
+        "busy = min(pace * summary", "busy = min(summary", ("test_measures.py",),
+    ),
+    Mutant(
+        "ledger/bytes_moved.py", "attention writes a row for each query, not keys and values",
+        "prod((*shapes[0][:-1], *shapes[2][-1:]))", "sum(map(prod, shapes[-2:]))",
+        ("ledger/test_bytes_moved.py",),
     ),
     Mutant(
         "memory/curve.py", "shared memory is none of the allocator's",

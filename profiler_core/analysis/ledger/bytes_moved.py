@@ -164,7 +164,11 @@ def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
         return prod(left[:-1]) * columns * item
     if common in _LOOKUPS and len(shapes) > 1 and shapes[0] and (shapes[1] or common != "index"):
         return _looked_up(common, shapes[0], shapes[1]) * item  # a list of indices has no shape
-    if common in ("convolution", "convolution_backward", "attention", "attention_backward"):
+    if common == "attention":  # query, key, value: as many rows as queries, as wide as a value
+        return prod((*shapes[0][:-1], *shapes[2][-1:])) * item if len(shapes) > 2 else None
+    if common == "attention_backward":  # of the result, then query, key, value: three gradients
+        return sum(map(prod, shapes[1:4])) * item if len(shapes) > 3 else None
+    if common in ("convolution", "convolution_backward"):
         # A convolution's result depends on its stride; gradients are as large as their inputs.
         return None if common == "convolution" else sum(prod(s) for s in shapes[-2:]) * item
     if common in (
