@@ -151,6 +151,14 @@ def _looked_up(common: str, table: Shape, indices: Shape) -> int:
     return n * prod(table) // max(*table, 1)
 
 
+def _of_attention(common: str, shapes: Sequence[Shape]) -> int | None:
+    """Values of its result, or of its three gradients."""
+    if common == "attention":  # query, key, value: a row for each query, as wide as a value
+        return prod((*shapes[0][:-1], *shapes[2][-1:])) if len(shapes) > 2 else None
+    # The gradient of the result, then query, key and value.
+    return sum(map(prod, shapes[1:4])) if len(shapes) > 3 else None
+
+
 def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
     """Bytes of the result of an operator whose node is not known."""
     shapes = [shape for shape, _ in tensors]
@@ -164,10 +172,9 @@ def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
         return prod(left[:-1]) * columns * item
     if common in _LOOKUPS and len(shapes) > 1 and shapes[0] and (shapes[1] or common != "index"):
         return _looked_up(common, shapes[0], shapes[1]) * item  # a list of indices has no shape
-    if common == "attention":  # query, key, value: as many rows as queries, as wide as a value
-        return prod((*shapes[0][:-1], *shapes[2][-1:])) * item if len(shapes) > 2 else None
-    if common == "attention_backward":  # of the result, then query, key, value: three gradients
-        return sum(map(prod, shapes[1:4])) * item if len(shapes) > 3 else None
+    if common in ("attention", "attention_backward"):
+        n_values = _of_attention(common, shapes)
+        return None if n_values is None else n_values * item
     if common in ("convolution", "convolution_backward"):
         # A convolution's result depends on its stride; gradients are as large as their inputs.
         return None if common == "convolution" else sum(prod(s) for s in shapes[-2:]) * item
