@@ -109,6 +109,12 @@ def forget(upload_id: str) -> None:
     shutil.rmtree(incoming_directory(upload_id), ignore_errors=True)
 
 
+def forget_made(upload_id: str) -> None:
+    """Delete what was made of an upload, half perhaps, and nothing that was received."""
+    for made in ("unpacked", "runs"):
+        shutil.rmtree(incoming_directory(upload_id) / made, ignore_errors=True)
+
+
 def unopened(person: str) -> tuple[Unopened, ...]:
     """What this person sent that lies here whole, the newest first; nothing that is still sent.
 

@@ -63,6 +63,10 @@ class Accepted:
     notes: tuple[str, ...]  # a sentence for each file that is in no run
 
 
+class _NoRoomError(BadInput):
+    """The disk has no room for what is in an archive."""
+
+
 @dataclass
 class _NewRun:
     parts: RunParts
@@ -81,6 +85,7 @@ def accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str = ""
 
     Raises:
         BadInput: nothing usable is among them, or an archive is hostile.
+        OSError: the disk refuses. What was received stays, to be opened once there is room.
     """
     with _alone_with(incoming.incoming_directory(upload_id)):
         return _accept(upload_id, positions, say, owner)
@@ -112,8 +117,7 @@ def _accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str) ->
             "This upload was deleted before its job had ended.",
             remedy="Put it back from the trash, on page Runs.",
         )
-    for left in ("unpacked", "runs"):  # by a process that was killed
-        shutil.rmtree(work / left, ignore_errors=True)
+    incoming.forget_made(upload_id)  # by a process that was killed
     try:
         files = incoming.received(upload_id, positions)
         if not files:
@@ -138,9 +142,14 @@ def _accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str) ->
         )
         (work / "runs" / _ACCEPTED).write_bytes(msgspec.json.encode(accepted))
         (work / "runs").replace(target)
-        return accepted
-    finally:
+    except (OSError, _NoRoomError):
+        incoming.forget_made(upload_id)
+        raise
+    except BadInput:
         incoming.forget(upload_id)
+        raise
+    incoming.forget(upload_id)
+    return accepted
 
 
 def _accepted_in(target: Path) -> Accepted | None:
@@ -191,7 +200,7 @@ def _members(
                         if n_bytes_left < 0:
                             raise _too_much(file.name, room)
                         if shutil.disk_usage(unpacked).free < KEEP_FREE_BYTES + len(block):
-                            raise BadInput(
+                            raise _NoRoomError(
                                 f"The server's disk has no room for what is in {file.name}.",
                                 remedy="Make room there, or pack only the run.",
                             )

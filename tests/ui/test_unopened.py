@@ -1,9 +1,11 @@
 """What arrived and was not opened, because the page was reloaded say, is offered to its sender."""
 
+import errno
 import os
 import shutil
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -107,3 +109,27 @@ def test_an_upload_that_two_tabs_open_at_once_is_read_once():
     other.join()
     assert outcomes[0] == outcomes[1]
     assert outcomes[0].keys == (f"upload/{upload_id}/1",)
+
+
+@pytest.mark.parametrize("name", ["hardlink_to", "replace"])
+def test_what_a_full_disk_keeps_from_being_read_stays_and_is_offered_again(monkeypatch, name):
+    """It was deleted, gigabytes of it, with a sentence that asks to make room."""
+    upload_id = arrive()
+    function = getattr(Path, name)
+
+    def full(path, *more):
+        if "runs" in path.parts:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return function(path, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, name, full)
+        patch.setattr(shutil, "copyfile", lambda _, target: full(target))
+        with pytest.raises(OSError, match="No space"):
+            uploads.accept(upload_id, (0,), lambda *_: None, system_user())
+    (left,) = incoming.unopened(system_user())
+    assert left.upload_id == upload_id
+    folder = incoming.incoming_directory(upload_id)
+    assert not (folder / "runs").exists()
+    accepted = uploads.accept(upload_id, (0,), lambda *_: None, system_user())
+    assert accepted.keys == (f"upload/{upload_id}/1",)

@@ -47,7 +47,11 @@ def record_upload(
 ) -> tuple[tuple[RecordedRun, ...], tuple[str, ...]]:
     """Record the runs in the one file that was received as this upload. As `receive`."""
     file_name = next((file.name for file in incoming.received(upload_id, (0,))), "")
-    accepted = uploads.accept(upload_id, (0,), _ignore_progress, person or "")
+    try:
+        accepted = uploads.accept(upload_id, (0,), _ignore_progress, person or "")
+    except (OSError, BadInput):  # whoever sends it has it
+        incoming.forget(upload_id)
+        raise
     keyed = [places.directory_of_key(key) for key in accepted.keys]
     directories = [directory for directory in keyed if directory is not None]
 
