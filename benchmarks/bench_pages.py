@@ -67,7 +67,7 @@ def main() -> None:
             make_large_runs(home, arguments.mb)
         home.mkdir(parents=True, exist_ok=True)
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
-        with _browser() as browser:
+        with real_browser() as browser:
             _print_visits(browser, home, arguments.runs, large=bool(arguments.mb))
 
 
@@ -96,7 +96,8 @@ def make_large_runs(home: Path, mb: int) -> None:
 
 
 @contextmanager
-def _browser() -> Iterator[Browser]:
+def real_browser() -> Iterator[Browser]:
+    """The browser of the tests, without a cache."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium.find(), args=["--no-sandbox", "--disable-dev-shm-usage"]
@@ -106,7 +107,8 @@ def _browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def _window(browser: Browser, home: Path) -> Iterator[Page]:
+def fresh_window(browser: Browser, home: Path) -> Iterator[Page]:
+    """A window without a cache that is let into the servers over `home`."""
     context = browser.new_context(
         storage_state=signed_in_state(home), viewport={"width": 1440, "height": 900}
     )
@@ -133,7 +135,7 @@ def web_process(home: Path) -> Iterator[tuple[Server, psutil.Process]]:
 
 def visit(browser: Browser, home: Path, page: str, runs: dict[str, str]) -> Visit:
     """A first view of a page by the first visitor of a server."""
-    with web_process(home) as (server, process), _window(browser, home) as window:
+    with web_process(home) as (server, process), fresh_window(browser, home) as window:
         until_quiet(process)
         cpu_before, browser_before = _cpu_s(process), _browser_cpu_s()
         begin = time.perf_counter()
@@ -143,7 +145,7 @@ def visit(browser: Browser, home: Path, page: str, runs: dict[str, str]) -> Visi
         _until_finished(window)
         finished_s = time.perf_counter() - begin
         cpu_s, browser_cpu_s = _cpu_s(process) - cpu_before, _browser_cpu_s() - browser_before
-        peak_bytes = _peak_bytes(process)
+        peak_bytes = resident_peak(process)
     return Visit(first_figure_s, finished_s, cpu_s, browser_cpu_s, peak_bytes)
 
 
@@ -186,7 +188,8 @@ def _forget_answers(home: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _peak_bytes(process: psutil.Process) -> int:
+def resident_peak(process: psutil.Process) -> int:
+    """Most resident memory that the process had, bytes; that of now where it is not Linux."""
     try:
         status = Path(f"/proc/{process.pid}/status").read_text()
     except OSError:  # not Linux
