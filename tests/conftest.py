@@ -8,6 +8,7 @@ import contextlib
 import gc
 import importlib
 import os
+import pickle
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -157,22 +158,54 @@ def _of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _installed_components() -> Iterator[None]:
-    """AppTest reads what all installed packages say of themselves, for each page 0.2 s of a core.
+def _installed_components(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """AppTest reads what all installed packages say of themselves, a second of a core per page.
 
-    It looks for components of Streamlit; which packages there are does not change meanwhile.
+    It looks for components of Streamlit; which packages there are does not change meanwhile, and
+    one worker tells the others.
     """
     if "streamlit.testing.v1" not in sys.modules:  # nothing that was collected opens a page
         yield
         return
     from streamlit.components.v2 import manifest_scanner
 
+    scan = manifest_scanner.scan_component_manifests
+    folder, _ = _of_all_workers(tmp_path_factory)
+    kept = folder / "components.pickle"
+
+    @cache
+    def scanned() -> Any:
+        if not kept.exists():
+            new = kept.with_suffix(f".{os.getpid()}")
+            new.write_bytes(pickle.dumps(scan()))
+            new.replace(kept)
+        return pickle.loads(kept.read_bytes())
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            manifest_scanner,
-            "scan_component_manifests",
-            cache(manifest_scanner.scan_component_manifests),
-        )
+        patch.setattr(manifest_scanner, "scan_component_manifests", scanned)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _joined_scripts() -> Iterator[None]:
+    """AppTest waits for the end of a page's thread, instead of looking for it each millisecond.
+
+    Each look takes the interpreter's lock from the page, which runs for longer beside others.
+    """
+    if "streamlit.testing.v1" not in sys.modules:  # nothing that was collected opens a page
+        yield
+        return
+    from streamlit.testing.v1 import local_script_runner
+
+    look = local_script_runner.require_widgets_deltas
+
+    def joined(runner: Any, timeout: float = 3) -> None:
+        runner._script_thread.join(timeout)
+        if not runner.script_stopped():
+            look(runner, timeout=0)  # stops it, and says that it took too long
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", joined)
         yield
 
 

@@ -6,6 +6,8 @@ import polars as pl
 
 STEP = "ProfilerStep#"
 
+_FEW_CODES = 2000  # a table of so many costs less than a join
+
 
 def per_name(
     names: pl.Series, answer: Callable[[str], object], dtype: pl.DataType | type[pl.DataType]
@@ -34,5 +36,11 @@ def per_name(
     }
     if not answers:
         return pl.Series(names.name, [None] * names.len(), dtype=dtype)
-    table = [answers.get(code) for code in range(max(answers) + 1)]
+    n_codes = max(answers) + 1
+    if n_codes > max(_FEW_CODES, 2 * names.len()):  # codes count the names of all traces so far
+        given = codes.replace_strict(
+            list(answers), list(answers.values()), default=None, return_dtype=dtype
+        )
+        return given.alias(names.name)
+    table = [answers.get(code) for code in range(n_codes)]
     return pl.Series(names.name, table, dtype=dtype).gather(codes)

@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar, cast
 
@@ -72,6 +73,7 @@ class Cache:
         self._kept_s = kept_s
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()  # the longest unused first
+        self._traces: dict[Hashable, _Entry] = {}  # of these
         self._flights: dict[Hashable, _Flight] = {}
         self._n_bytes = 0
 
@@ -124,6 +126,7 @@ class Cache:
         """Give everything back."""
         with self._lock:
             self._entries.clear()
+            self._traces.clear()
             self._n_bytes = 0
 
     def drop_unused(self) -> None:
@@ -135,18 +138,19 @@ class Cache:
     def _keep(self, key: Hashable, value: object) -> None:
         n_bytes = approximate_bytes(value)
         with self._lock:
-            self._entries[key] = _Entry(value, n_bytes, time.monotonic())
+            entry = self._entries[key] = _Entry(value, n_bytes, time.monotonic())
+            if isinstance(value, Trace):
+                self._traces[key] = entry
             self._n_bytes += n_bytes
             self._weigh_traces()
             self._give_back()
 
     def _weigh_traces(self) -> None:
         """A trace grows by the tables that analyses derive of it after it was kept."""
-        for entry in self._entries.values():
-            if isinstance(entry.value, Trace):
-                n_bytes = approximate_bytes(entry.value)
-                self._n_bytes += n_bytes - entry.n_bytes
-                entry.n_bytes = n_bytes
+        for entry in self._traces.values():
+            n_bytes = approximate_bytes(entry.value)
+            self._n_bytes += n_bytes - entry.n_bytes
+            entry.n_bytes = n_bytes
 
     def _give_back(self) -> None:
         """What is over the limits, the longest unused first; never the newest."""
@@ -157,6 +161,7 @@ class Cache:
             if within and entry.asked_at >= oldest_kept:
                 return
             del self._entries[key]
+            self._traces.pop(key, None)
             self._n_bytes -= entry.n_bytes
 
 
@@ -169,37 +174,63 @@ def approximate_bytes(value: object, depth: int = _DEEPEST) -> int:
     Columns of traces and snapshots are mapped from files and hardly count, what is derived of a
     trace does. What several answers hold together counts in each.
     """
-    if isinstance(value, Trace):
-        return _MAPPED_BYTES + value.derived_bytes
-    if isinstance(value, MemorySnapshot):
-        return _MAPPED_BYTES
-    if isinstance(value, np.ndarray):
-        return int(value.nbytes)
-    if isinstance(value, pl.DataFrame | pl.Series):
-        return int(value.estimated_size())
-    size = sys.getsizeof(value)
-    if depth == 0 or isinstance(value, str | bytes | int | float):
+    return _weigher(type(value))(value, depth)  # type: ignore[arg-type]  # types are hashable
+
+
+_Weigher = Callable[[Any, int], int]
+
+
+@cache  # each answer has thousands of parts of a few types
+def _weigher(kind: type) -> _Weigher:
+    """What weighs the values of a type, members up to a depth included."""
+    for bases, weigher in _WEIGHERS:
+        if issubclass(kind, bases):
+            return weigher
+    if issubclass(kind, msgspec.Struct):
+        return _of_fields(kind.__struct_fields__)
+    if dataclasses.is_dataclass(kind):
+        return _of_fields(tuple(record_field.name for record_field in dataclasses.fields(kind)))
+    return _of_one
+
+
+def _of_one(value: object, _depth: int) -> int:
+    return sys.getsizeof(value)
+
+
+def _of_mapping(value: Mapping[object, object], depth: int) -> int:
+    parts = (part for item in value.items() for part in item)
+    return sys.getsizeof(value) + _sampled(parts, 2 * len(value), depth)
+
+
+def _of_collection(value: Collection[object], depth: int) -> int:
+    return sys.getsizeof(value) + _sampled(value, len(value), depth)
+
+
+def _of_fields(names: tuple[str, ...]) -> _Weigher:
+    def weigh(value: object, depth: int) -> int:
+        size = sys.getsizeof(value)
+        if depth:
+            size += sum(approximate_bytes(getattr(value, name), depth - 1) for name in names)
         return size
-    if isinstance(value, Mapping):
-        return size + _sampled(
-            (part for item in value.items() for part in item), 2 * len(value), depth
-        )
-    if isinstance(value, tuple | list | set | frozenset):
-        return size + _sampled(value, len(cast("Collection[object]", value)), depth)
-    return size + sum(approximate_bytes(part, depth - 1) for part in _fields(value))
+
+    return weigh
 
 
 def _sampled(parts: Iterable[object], n: int, depth: int) -> int:
-    sample = list(islice(parts, _SAMPLED))
+    sample = list(islice(parts, _SAMPLED)) if depth else []
     if not sample:
         return 0
     size = sum(approximate_bytes(part, depth - 1) for part in sample)
     return round(size * n / len(sample))
 
 
-def _fields(value: Any) -> list[object]:
-    if isinstance(value, msgspec.Struct):
-        return [getattr(value, name) for name in value.__struct_fields__]
-    if dataclasses.is_dataclass(value):
-        return [getattr(value, record_field.name) for record_field in dataclasses.fields(value)]
-    return []
+# The first that fits.
+_WEIGHERS: tuple[tuple[type | tuple[type, ...], _Weigher], ...] = (
+    (Trace, lambda trace, _: _MAPPED_BYTES + trace.derived_bytes),
+    (MemorySnapshot, lambda _snapshot, _: _MAPPED_BYTES),
+    (np.ndarray, lambda array, _: int(array.nbytes)),
+    ((pl.DataFrame, pl.Series), lambda columns, _: int(columns.estimated_size())),
+    ((str, bytes, int, float), _of_one),
+    (Mapping, _of_mapping),
+    ((tuple, list, set, frozenset), _of_collection),
+)

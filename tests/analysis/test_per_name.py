@@ -17,6 +17,18 @@ def test_each_row_gets_the_answer_of_its_name() -> None:
     assert sorted(asked) == ["a", "bbb"]
 
 
+def test_names_among_many_of_other_traces() -> None:
+    """Codes count the names of all traces that the process has met."""
+    others = pl.Series([f"of another trace {n}" for n in range(5000)], dtype=pl.Categorical())
+    names = pl.Series("name", ["late a", "late bbb", None, "late a"], dtype=pl.Categorical())
+    assert names.to_physical().max() >= others.len()
+    lengths = per_name(names, len, pl.Int16)
+    assert (lengths.name, lengths.dtype) == ("name", pl.Int16)
+    assert lengths.to_list() == [6, 8, None, 6]
+    nothing = per_name(names, lambda _name: None, pl.Boolean)
+    assert nothing.to_list() == [None] * 4
+
+
 def test_all_steps_are_asked_about_once() -> None:
     asked: list[str] = []
     names = pl.Series("name", [f"ProfilerStep#{n}" for n in range(100)] + ["x"])

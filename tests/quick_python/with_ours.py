@@ -5,6 +5,7 @@ Polars has begun no thread that a child would miss: its pool starts with the fir
 
 import os
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -12,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _BASE = sys.path[1:]
 sys.path[:] = [str(ROOT), *_BASE]
 
+from streamlit.components.v2 import manifest_scanner  # noqa: E402
 from streamlit.web import bootstrap, cli  # noqa: E402, F401
 
 from profiler_core.ui.startup import import_pages  # noqa: E402
@@ -23,6 +25,9 @@ for _name in (
 ):  # fmt: skip
     import_module(_name)
 import_pages()
+# A dashboard reads what all installed packages say of themselves, for a second of a core.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+manifest_scanner.scan_component_manifests()
 
 # A process with other values needs an interpreter of its own.
 READ_AT_START = ("PYTHON", "POLARS", "OMP_", "MKL_", "LD_", "MALLOC")

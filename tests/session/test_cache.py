@@ -1,8 +1,9 @@
 """The one cache policy: made once, by one thread, bounded, and given back."""
 
+import sys
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -132,6 +133,24 @@ def test_long_collections_count_in_full():
     rows = tuple({"name": f"kernel {n:04}", "time_ns": 10_000 + n} for n in range(10_000))
     each = sum(approximate_bytes(row) for row in rows)
     assert approximate_bytes(rows) == pytest.approx(each, rel=0.2)
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    parts: tuple[object, ...]
+
+
+def test_an_answer_weighs_what_it_and_its_members_do():
+    rows = [Row("name" * 10, (1, 2.5, None, b"x")), Row("", ())]
+    weight = sum(
+        map(sys.getsizeof, (rows, *rows, "name" * 10, "", (1, 2, 3, 4), (), 1, 2.5, None, b"x"))
+    )
+    assert approximate_bytes(rows) == weight
+    assert approximate_bytes({"rows": rows}) == weight + sum(
+        map(sys.getsizeof, ({"rows": 1}, "rows"))
+    )
+    assert approximate_bytes(rows, depth=0) == sys.getsizeof(rows)
 
 
 def test_what_nobody_asked_for_leaves_though_nothing_new_comes(monkeypatch):
