@@ -1,6 +1,9 @@
 """Zip archives from untrusted sources: checked before unpacking, and unpacked within limits."""
 
+import errno
+import lzma
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -28,19 +31,41 @@ def opened(file: BinaryIO | Path, name: str, limits: Limits) -> Iterator[zipfile
         BadInput: it is damaged or encrypted, has paths that lead out of it, or unpacks to more
             than the limits allow.
     """
-    try:
-        with zipfile.ZipFile(file) as archive:
+    with _as_bad_input(name):
+        try:
+            archive = zipfile.ZipFile(file)
+        except (OSError, struct.error) as error:  # an offset in it leads before its beginning
+            raise zipfile.BadZipFile(str(error)) from error
+        with archive:
             _check(archive, name, limits)
             yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+
+
+@contextmanager
+def _as_bad_input(name: str) -> Iterator[None]:
+    """What unpacking raises, whatever a member is packed with; not what writing raises."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError) as error:
+        raise _damaged(name, error) from error
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):
+            raise
+        raise _damaged(name, error) from error  # of bzip2; of a member before the beginning
+    except MemoryError as error:
         raise BadInput(
-            f"{name} is a damaged zip archive: {error}.", remedy="Pack it again."
+            f"{name} needs more memory to be unpacked than there is.",
+            remedy="Pack it again with plain zip compression.",
         ) from error
     except NotImplementedError as error:
         raise BadInput(
             f"{name} uses a compression method that is not supported: {error}.",
             remedy="Pack it again with plain zip compression.",
         ) from error
+
+
+def _damaged(name: str, error: Exception) -> BadInput:
+    return BadInput(f"{name} is a damaged zip archive: {error}.", remedy="Pack it again.")
 
 
 def members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

@@ -63,10 +63,6 @@ class Accepted:
     notes: tuple[str, ...]  # a sentence for each file that is in no run
 
 
-class _NoRoomError(BadInput):
-    """The disk has no room for what is in an archive."""
-
-
 @dataclass
 class _NewRun:
     parts: RunParts
@@ -142,7 +138,7 @@ def _accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str) ->
         )
         (work / "runs" / _ACCEPTED).write_bytes(msgspec.json.encode(accepted))
         (work / "runs").replace(target)
-    except (OSError, _NoRoomError):
+    except OSError:
         incoming.forget_made(upload_id)
         raise
     except BadInput:
@@ -200,7 +196,7 @@ def _members(
                         if n_bytes_left < 0:
                             raise _too_much(file.name, room)
                         if shutil.disk_usage(unpacked).free < KEEP_FREE_BYTES + len(block):
-                            raise _NoRoomError(
+                            raise BadInput(
                                 f"The server's disk has no room for what is in {file.name}.",
                                 remedy="Make room there, or pack only the run.",
                             )

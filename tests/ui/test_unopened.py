@@ -1,10 +1,13 @@
 """What arrived and was not opened, because the page was reloaded say, is offered to its sender."""
 
 import errno
+import gzip
+import io
 import os
 import shutil
 import threading
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,8 @@ from profiler_core.person import system_user
 from profiler_core.store import history, incoming, uploads
 from tests.apps import text_of
 from tests.store.history.samples import SAMPLES
+
+TRACE = SAMPLES / "breaky" / "default" / "trace.json.gz"
 
 
 def panel() -> None:
@@ -35,7 +40,7 @@ def arrive(name="mine.json.gz", person=None, *, ago_s=0.0):
     upload_id = incoming.new_upload_id()
     partial = incoming.part_path(upload_id, 0)
     write_owner(partial.parent, person or system_user())
-    shutil.copyfile(SAMPLES / "breaky" / "default" / "trace.json.gz", partial)
+    shutil.copyfile(TRACE, partial)
     incoming.keep(partial, name)
     moment = time.time() - ago_s
     os.utime(partial.with_suffix(".data"), (moment, moment))
@@ -133,3 +138,42 @@ def test_what_a_full_disk_keeps_from_being_read_stays_and_is_offered_again(monke
     assert not (folder / "runs").exists()
     accepted = uploads.accept(upload_id, (0,), lambda *_: None, system_user())
     assert accepted.keys == (f"upload/{upload_id}/1",)
+
+
+def zipped(packing):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", packing) as archive:
+        archive.writestr("trace.json", gzip.decompress(TRACE.read_bytes()))
+    return bytearray(data.getvalue())
+
+
+def damaged_lzma():
+    data = zipped(zipfile.ZIP_LZMA)
+    data[200:260] = bytes(60)
+    return data
+
+
+def damaged_bzip2():
+    data = zipped(zipfile.ZIP_BZIP2)
+    data[300:340] = bytes(40)
+    return data
+
+
+def with_no_beginning():
+    data = zipped(zipfile.ZIP_DEFLATED)
+    end = data.rfind(b"PK\5\6")
+    data[end + 16 : end + 20] = b"\xff\xff\xff\xff"
+    return data
+
+
+@pytest.mark.parametrize("made", [damaged_lzma, damaged_bzip2, with_no_beginning])
+def test_a_damaged_archive_is_called_so_however_it_is_packed_and_does_not_stay(made):
+    """It was taken for a fault of ours, or of the disk, which would offer it again and again."""
+    upload_id = incoming.new_upload_id()
+    partial = incoming.part_path(upload_id, 0)
+    write_owner(partial.parent, system_user())
+    partial.write_bytes(made())
+    incoming.keep(partial, "mine.zip")
+    with pytest.raises(BadInput, match="damaged"):
+        uploads.accept(upload_id, (0,), lambda *_: None, system_user())
+    assert not incoming.unopened(system_user())
