@@ -82,6 +82,15 @@ def test_each_job_says_where_it_is_and_leads_to_what_it_made(server: Server) -> 
     assert [button.label for button in app.button] == ["Cancel", "Cancel"]
 
 
+def test_what_measures_leads_to_its_progress_before_it_has_ended(server: Server) -> None:
+    server.is_at("localhost")
+    a_job(1, "running", kind="capture")
+    a_job(2, "queued", kind="try", subject="20260102-030405-try-tiny-0a1b2c3d")
+    app = opened()
+    text = f"{[link.proto for link in app.get('page_link')]}{html_of(app)}"
+    assert (text.count("Open the capture"), text.count("Open the experiment")) == (1, 1)
+
+
 def test_files_that_were_read_push_nothing_out_of_the_list(server: Server) -> None:
     server.is_at("localhost")
     a_job(1, "failed", error="trace 1 is no trace.")

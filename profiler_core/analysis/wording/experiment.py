@@ -67,7 +67,10 @@ def evidence(experiment: Experiment) -> str:
         for batch in experiment.batches
         for left in batch.left_out
     )
-    return " ".join(filter(None, (tried, gave, *left_out, _ENDS[experiment.ended_by])))
+    end = _ENDS[experiment.ended_by]
+    if not n and experiment.ended_by == "cancelled":
+        end = "It was cancelled."
+    return " ".join(filter(None, (tried, gave, *left_out, end)))
 
 
 def _span(seconds: float) -> str:

@@ -33,6 +33,7 @@ def test_an_end_before_the_first_timing_says_nothing_of_the_settings():
     ):
         empty = msgspec.structs.replace(experiment, batches=(), ended_by=ended_by)
         assert plain(headline(empty)) == words
+        assert "is kept" not in evidence(empty)
 
 
 def test_no_row_is_the_fastest_where_eager_wins():
