@@ -64,6 +64,16 @@ def start_process(context: Context, variant: VariantSpec, paths: ProcessPaths) -
     return _start(context, variant, paths, context.device, None)
 
 
+def safe_path(workload: str) -> dict[str, str]:
+    """The variable by which what a workload of a known name starts looks for no module here.
+
+    Inductor asks by `python -c` what the CPU can, and Python looks first in the current folder,
+    which may be somebody else's. A file of the user's may count on finding what lies beside it.
+    """
+    is_file = ":" in workload or workload.endswith(".py")
+    return {} if is_file else {"PYTHONSAFEPATH": "1"}  # of Python 3.11 on, else ignored
+
+
 def _start(
     context: Context,
     variant: VariantSpec,
@@ -97,6 +107,7 @@ def _start(
                 ),
                 context.interpreter.executable,
             ),
+            **safe_path(spec.workload),
             **paths.environment,
         },
         paths.work,

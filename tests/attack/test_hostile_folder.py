@@ -4,7 +4,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+
+from profiler_core.capture import start_variant
+from profiler_core.capture.spec import CaptureSpec, VariantSpec
+from profiler_core.capture.start_variant import ProcessPaths
 from tests.ranks.conftest import a_trace_file
 
 __all__ = ["a_trace_file"]
@@ -40,3 +46,25 @@ def test_ranks_are_read_by_no_module_of_the_folder_where_they_lie(tmp_path, a_tr
     assert not witness.exists(), witness.read_text()
     assert done.returncode == 0, done.stderr
     assert "4 ranks" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("workload", "is_safe"), [("customcnn", True), ("net.py:build", False), ("net.py", False)]
+)
+def test_what_a_built_in_workload_starts_looks_for_no_module_here(
+    tmp_path, monkeypatch, workload, is_safe
+):
+    """torch 2.15 runs `python -c "from ctypes import cdll"` before Inductor compiles for a CPU."""
+    (tmp_path / "ctypes.py").write_text(THEIRS.format(witness=str(tmp_path / "witness")))
+    environments = []
+    monkeypatch.setattr(start_variant, "Child", lambda *words: environments.append(words[2]))
+    context = SimpleNamespace(
+        spec=CaptureSpec(workload), interpreter=SimpleNamespace(executable="python", log_names=()),
+        device="cpu", look=None, selection=None,
+    )  # fmt: skip
+    paths = ProcessPaths(*[tmp_path] * 5)
+    start_variant.start_process(context, VariantSpec(), paths)
+    (environment,) = environments
+    asked = [sys.executable, "-c", "from ctypes import cdll"]
+    subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert (tmp_path / "witness").exists() != is_safe
