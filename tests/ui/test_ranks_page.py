@@ -1,5 +1,7 @@
 """The page ranks as a visitor meets it: the shipped pair, one process, a broken rank, no HTA."""
 
+import gzip
+import json
 import shutil
 from pathlib import Path
 
@@ -175,6 +177,19 @@ def test_where_nothing_waits_a_sentence_stands_for_the_empty_chart(home, without
     assert "All ranks arrive at each of them within 1 µs of each other." in text
     assert "comes last" not in text
     assert "st-key-ranks_arrivals" not in text
+
+
+def test_three_ranks_without_named_groups_are_shown(home, without_hta):
+    """As gloo's are, and those of torch before 2.4: it ended in an error of Streamlit."""
+    (home / "settings.toml").write_text(f"open_below = [{str(home / 'user')!r}]")
+    mesh, folder = Mesh(3, 1, 1), home / "user" / "plain"
+    for rank, trace in write(folder, mesh, play(mesh)).items():
+        trace["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": mesh.n}
+        packed = gzip.compress(json.dumps(trace).encode(), 1)
+        (folder / f"rank{rank}.json.gz").write_bytes(packed)
+    app = opened(baseline="path/" + str(folder).strip("/"))
+    assert "3 ranks" in text_of(app)
+    assert "Ranks that behave alike" in text_of(app)
 
 
 @pytest.mark.parametrize("as_one", [True, False])

@@ -1,9 +1,6 @@
 """What shows a job of many ranks: groups that behave alike, waiting by step, the slowest link."""
 
 from collections.abc import Sequence
-from html import escape
-
-import streamlit as st
 
 from profiler_core.analysis.rows.ranks import alike_rows, link_rows
 from profiler_core.analysis.rows.table import Cell, Table
@@ -11,6 +8,7 @@ from profiler_core.figures.rank_blocks import RanksOfRun
 from profiler_core.figures.ranks_waiting import ranks_waiting
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.dossier.address import item_in_url, picking_key
+from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.ranks.data import ChosenJob
 from profiler_core.ui.ranks.steps import column_text, open_rank
@@ -34,7 +32,7 @@ def show_many(jobs: Sequence[ChosenJob]) -> None:
         "All times within 2 % of the step; a group is named by its place in the process groups "
         "where only its ranks have it.",
     )
-    st.html("".join(f"<p class=fs-note>{text}</p>" for text in map(_mesh, many) if text))
+    show_notes(filter(None, map(_mesh, many)))
     _show(
         _ALIKE_HEADS, [(job.label, alike_rows(job.job.alike)) for job in many], "fs-alike fs-wide"
     )
@@ -67,7 +65,7 @@ def show_many(jobs: Sequence[ChosenJob]) -> None:
 
 def _mesh(chosen_job: ChosenJob) -> str:
     mesh = " × ".join(f"{d.label} {d.size}" for d in reversed(chosen_job.job.mesh))
-    return escape(f"{chosen_job.label}: {mesh}.") if mesh else ""
+    return f"{chosen_job.label}: {mesh}." if mesh else ""
 
 
 def _show(
