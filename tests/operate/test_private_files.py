@@ -1,5 +1,6 @@
 """A server's files are its user's alone: uploads hold other people's models."""
 
+import errno
 import http.client
 import os
 import stat
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.store import incoming
+from profiler_core.store.private_file import write_private
 from profiler_core.ui.own_machine.cookie import cookie_name, new_cookie
 from profiler_core.ui.routes.token import sign
 from profiler_core.ui.security_headers import HEADERS
@@ -66,3 +68,15 @@ def test_each_of_its_answers_has_the_headers(server: Dashboard):
         answer = server.ask(path, X_Forwarded_Proto="https")
         assert {name.lower() for name in HEADERS} <= set(answer.headers), path
         assert "strict-transport-security" in answer.headers
+
+
+def test_a_full_disk_leaves_nothing_beside_a_private_file(tmp_path, monkeypatch):
+    """A restore that begins on a full disk was kept from going on by what the first try left."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_private(tmp_path / "secret", b"content")
+    assert list(tmp_path.iterdir()) == []
