@@ -24,6 +24,12 @@ for _name in (
     "profiler_core.store.history.recording", "profiler_core.ui.routes",
 ):  # fmt: skip
     import_module(_name)
+# Children read traces, and the verbs of the command line are imported when they are called.
+for _package in ("answers", "cli", "ingest", "report"):
+    for _file in sorted((ROOT / "profiler_core" / _package).rglob("*.py")):
+        if not _file.name.startswith("__"):
+            import_module(".".join(_file.relative_to(ROOT).with_suffix("").parts))
+import_module("duckdb")
 import_pages()
 # A dashboard reads what all installed packages say of themselves, for a second of a core.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
