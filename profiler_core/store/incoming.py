@@ -6,8 +6,11 @@ never used as a path.
     <place>.part   being received
     <place>.data   received whole
     <place>.json   its name
+    idle           nothing came for half a day when somebody looked
 """
 
+import contextlib
+import os
 import re
 import secrets
 import shutil
@@ -23,6 +26,8 @@ from profiler_core.owner_file import owner_of
 
 MOST_FILES = 200  # a folder of a capture with eight variants has about a hundred
 _FORGET_AFTER_S = 24 * 3600.0
+_IDLE_AFTER_S = 12 * 3600.0
+_IDLE = "idle"
 _RECEIVING_S = 120.0  # without a byte, and nobody sends any more
 _UPLOAD_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _LONGEST_NAME = 200
@@ -147,6 +152,9 @@ def _is_receiving(folder: Path) -> bool:
 def outdated(now_s: float | None = None) -> dict[str, str]:
     """Uploads that were left unopened for a day: id -> whose, empty where nobody wrote it.
 
+    Idle for half a day, an upload is marked, and it is outdated half a day after its mark at the
+    earliest: a clock that jumps ahead makes none old at once.
+
     Args:
         now_s: seconds since the epoch; None: now.
     """
@@ -154,10 +162,27 @@ def outdated(now_s: float | None = None) -> dict[str, str]:
     root = uploads_directory() / ".incoming"
     left: dict[str, str] = {}
     for directory in root.iterdir() if root.is_dir() else ():
-        touched = max((p.stat().st_mtime for p in (directory, *directory.glob("*"))), default=now)
-        if now - touched > _FORGET_AFTER_S and _UPLOAD_ID.fullmatch(directory.name):
+        if not _UPLOAD_ID.fullmatch(directory.name):
+            continue
+        files = [path for path in directory.glob("*") if path.name != _IDLE] or [directory]
+        touched = max(path.stat().st_mtime for path in files)
+        if now - touched <= _IDLE_AFTER_S:
+            continue
+        marked = _marked(directory / _IDLE, now, touched)
+        if now - touched > _FORGET_AFTER_S and now - marked >= _IDLE_AFTER_S:
             left[directory.name] = owner_of(directory) or ""
     return left
+
+
+def _marked(mark: Path, now: float, touched: float) -> float:
+    """When an upload was seen idle for the first time since its last file."""
+    with contextlib.suppress(FileNotFoundError):
+        if touched < (marked := mark.stat().st_mtime) <= now:
+            return marked
+    with contextlib.suppress(FileNotFoundError):  # it is opened at this moment
+        mark.touch()
+        os.utime(mark, (now, now))
+    return now
 
 
 def displayable(name: str) -> str:

@@ -278,7 +278,25 @@ def test_the_process_answers_garbage_with_a_sentence(quick_python: Path) -> None
 def test_what_nobody_came_back_for_is_outdated_after_a_day(own_home: Path) -> None:
     upload_id, _ = drop({"a": b"x"})
     assert incoming.outdated(time.time()) == {}
-    assert incoming.outdated(time.time() + 25 * 3600) == {upload_id: ""}
+    now, hour = time.time(), 3600
+    assert incoming.outdated(now + 13 * hour) == {}
+    assert incoming.outdated(now + 24 * hour) == {}
+    assert incoming.outdated(now + 25 * hour) == {upload_id: ""}
+    assert incoming.kept(upload_id) == (0,)
+
+
+def test_a_clock_that_jumps_ahead_and_back_forgets_no_upload():
+    upload_id = incoming.new_upload_id()
+    partial = incoming.part_path(upload_id, 0)
+    partial.write_bytes(b"{}")
+    incoming.keep(partial, "trace.json")
+
+    now, day = time.time(), 24 * 3600
+    assert incoming.outdated(now + 2 * day) == {}
+    assert incoming.outdated(now + 2 * day + 3600) == {}
+    assert incoming.outdated(now + 3600) == {}
+    assert incoming.outdated(now + 13 * 3600) == {}
+    assert incoming.outdated(now + 26 * 3600) == {upload_id: ""}
 
 
 @pytest.mark.parametrize("upload_id", ["", "..", "../../x", "20260101-000000-abc", "a" * 99])
