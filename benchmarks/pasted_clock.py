@@ -6,11 +6,13 @@
 On an H200 the code that `try` gives for resnet50 took 3 to 7 % more than the capture said, in every
 process and on every core. A capture's step differs from it in what is tried here, one at a time and
 in one process, in turns: the mark before each step (`cudagraph_mark_step_begin`), an event of the
-device after each step, no garbage collection, one CPU for the launching thread. A second process
+device after each step, no garbage collection, one CPU for the launching thread, and a second of
+rest before each round, as a GPU has while a capture's other variants are timed. A second process
 has the variables and the settings of Inductor that a capture sets too. Before, between and after
 them the setting is captured as a capture does it, so that the machine's mood is seen.
 
-`OUT/clock.json` has all rounds; the table on standard output the medians, µs per step.
+`OUT/clock.json` has all rounds, and the GPU's clocks and power each tenth of a second; the table on
+standard output the medians, µs per step and MHz.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import contextlib
 import gc
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -27,6 +30,9 @@ from statistics import median
 from typing import Any
 
 _ROUNDS, _ROUND_SECONDS, _WARM_UP_STEPS = 20, 0.1, 30
+_REST_S = 1.0
+_ASK_GPU = ("nvidia-smi", "--query-gpu=clocks.sm,power.draw,clocks_event_reasons.active",
+            "--format=csv,noheader,nounits", "-lms", "100")  # fmt: skip
 _OF_A_CAPTURE = {
     "INDUCTOR_PROVENANCE": "1",
     "TORCH_LOGS": "+recompiles,graph_breaks,perf_hints,cudagraphs,dynamic,+recompiles_verbose",
@@ -58,15 +64,42 @@ def main() -> int:
         if left_s < 5:
             break
         began = time.monotonic()
-        rounds = _captured(arguments, left_s) if part == "capture" else _of_process(
-            arguments, part != "pasted", left_s
-        )  # fmt: skip
-        results.append({"part": part, "rounds_ns": rounds, "took_s": time.monotonic() - began})
+        with _gpu_samples() as samples:
+            rounds = _captured(arguments, left_s) if part == "capture" else _of_process(
+                arguments, part != "pasted", left_s
+            )  # fmt: skip
+        results.append(
+            {
+                "part": part,
+                "rounds_ns": rounds,
+                "took_s": time.monotonic() - began,
+                "mhz_w_reasons": samples,
+            }
+        )
+        clocks = [float(sample[0]) for sample in samples if sample[0].isdecimal()]
+        if clocks:
+            print(f"{part}: {median(clocks):.0f} MHz ({min(clocks):.0f} to {max(clocks):.0f})")
         for name, values in rounds.items():
             print(f"{part}, {name}: {median(values) / 1e3:.1f} µs "
                   f"({min(values) / 1e3:.1f} to {max(values) / 1e3:.1f})", flush=True)  # fmt: skip
         (arguments.out / "clock.json").write_text(json.dumps(results))
     return 0
+
+
+@contextlib.contextmanager
+def _gpu_samples() -> Iterator[list[list[str]]]:
+    """What nvidia-smi says meanwhile, there after the end; nothing where there is none."""
+    samples: list[list[str]] = []
+    if shutil.which(_ASK_GPU[0]) is None:
+        yield samples
+        return
+    process = subprocess.Popen(_ASK_GPU, stdout=subprocess.PIPE, text=True)
+    try:
+        yield samples
+    finally:
+        process.terminate()
+        lines = process.communicate()[0].splitlines()
+        samples += [[word.strip() for word in line.split(",")] for line in lines]
 
 
 def _captured(arguments: argparse.Namespace, most_s: float) -> dict[str, list[float]]:
@@ -79,8 +112,9 @@ def _captured(arguments: argparse.Namespace, most_s: float) -> dict[str, list[fl
     answer = _run(["profiler_core.cli", *words], most_s, {})
     if answer is None:
         return {}
-    folder = Path(answer["runs"][-1]["path"])
-    measurement = json.loads((folder / "run.json").read_text())["measurement"]
+    newest = max(runs.glob("*/*/run.json"), key=lambda path: (path.parent.name != "eager",
+                                                             path.stat().st_mtime_ns))  # fmt: skip
+    measurement = json.loads(newest.read_text())["measurement"]
     times = {"rounds": [part["wall_ns"] / part["n_steps"] for part in measurement["rounds"]]}
     steady = measurement.get("telemetry")
     if steady and steady["n_steps"]:
@@ -153,12 +187,13 @@ def _pasted(arguments: argparse.Namespace) -> dict[str, list[float]]:
         "an event after each step": (step, True, contextlib.nullcontext),
         "no garbage collection": (step, False, _no_collection),
         "held to one CPU": (step, False, _held),
+        "a rest before each round": (step, False, _rest),
         # Last: once a step was marked, torch counts the marks alone.
         "a mark before each step": (marked, False, contextlib.nullcontext),
         "all of them": (marked, True, _all_habits),
     }
     times: dict[str, list[float]] = {name: [] for name in ways}
-    for names in (list(ways)[:4], list(ways)[4:]):
+    for names in (list(ways)[:4], list(ways)[4:5], list(ways)[5:]):
         for _ in range(_ROUNDS):
             for name in names:
                 run, has_events, habit = ways[name]
@@ -180,6 +215,12 @@ def _round(run: Step, n: int, wait: Step, events: list[Any]) -> float:
 
 def _is_gpu(device: Any) -> bool:
     return bool(device.type == "cuda")
+
+
+@contextlib.contextmanager
+def _rest() -> Iterator[None]:
+    time.sleep(_REST_S)
+    yield
 
 
 @contextlib.contextmanager
