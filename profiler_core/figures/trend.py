@@ -1,6 +1,8 @@
 """A number over time: a line for each variant, its noise as a band, what changed around it."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -30,7 +32,10 @@ _FROM_ZERO_BELOW = 0.4
 _NAMED_SHIFT = 0.02  # smaller changes are shown on hover only
 _N_TICKS = 8
 _DAY = timedelta(days=1)
-_MOST_MARKS = 6  # labels of more would overlap; the others are shown on hover
+_MOST_MARKS = 6  # that have a label; the others are shown on hover
+# What the lines are drawn in at 1 280 px, and a character of a label: which labels would overlap.
+_PLOT_PX, _PLOT_HEIGHT_PX = 760, 170
+_CHARACTER_PX, _LINE_PX = 7, 15
 
 # metric -> (factor, unit) candidates, the largest first; None: a plain count.
 _TIMES = ((1e-9, "s"), (1e-6, "ms"), (1e-3, "µs"), (1.0, "ns"))
@@ -117,27 +122,67 @@ def _name_shifts(
     factor: float,
     palette: Palette,
 ) -> None:
-    """Label points with their change where it is larger than the noise, and with the commit."""
-    for line in chart.lines:
-        for point in line.points:
-            moved = abs((point.ratio or 1.0) - 1)
-            if point.is_beyond_noise and point.ratio and moved >= _NAMED_SHIFT:
-                figure.add_annotation(
-                    x=positions[point.run.run_id],
-                    y=point.value * factor,
-                    yshift=26 if point.run.git_commit else 18,
-                    text="<br>".join(
-                        filter(
-                            None,
-                            (format_change(point.ratio), plotly_text(point.run.git_commit[:7])),
-                        )
-                    ),
-                    showarrow=False,
-                    font={
-                        "size": 12,
-                        "color": palette.worse if point.ratio > 1 else palette.better,
-                    },
-                )
+    """Label points with their change where it is larger than the noise, and with the commit.
+
+    Of labels that would overlap that of the largest change.
+    """
+    moved = [
+        (point, point.ratio)
+        for line in chart.lines
+        for point in line.points
+        if point.is_beyond_noise and point.ratio and abs(point.ratio - 1) >= _NAMED_SHIFT
+    ]
+    moved.sort(key=lambda shift: abs(math.log(shift[1])), reverse=True)
+    bottom, top = _range(chart, factor)
+    taken: list[_Box] = []
+    for point, ratio in moved:
+        position, value = positions[point.run.run_id], point.value * factor
+        texts = list(filter(None, (format_change(ratio), point.run.git_commit[:7])))
+        box = _Box(
+            _share(position, positions) * _PLOT_PX,
+            (value - bottom) / (top - bottom) * _PLOT_HEIGHT_PX,
+            max(map(len, texts)) * _CHARACTER_PX,
+            len(texts) * _LINE_PX,
+        )
+        if any(map(box.overlaps, taken)):
+            continue
+        taken.append(box)
+        figure.add_annotation(
+            x=position,
+            y=value,
+            yshift=26 if point.run.git_commit else 18,
+            text="<br>".join(map(plotly_text, texts)),
+            showarrow=False,
+            font={"size": 12, "color": palette.worse if ratio > 1 else palette.better},
+        )
+
+
+@dataclass(frozen=True)
+class _Box:
+    """What a label covers, in px of the plot; x and y are its middle."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def overlaps(self, other: "_Box") -> bool:
+        """Whether a part of it lies over the other."""
+        return (
+            abs(self.x - other.x) < (self.width + other.width) / 2
+            and abs(self.y - other.y) < (self.height + other.height) / 2
+        )
+
+
+def _share(position: datetime | int, positions: Mapping[str, datetime | int]) -> float:
+    """How far to the right a position is, from 0 to 1; 0 where all are one."""
+    places = sorted(_number(each) for each in set(positions.values()))
+    span = places[-1] - places[0]
+    return (_number(position) - places[0]) / span if span else 0.0
+
+
+def _number(position: datetime | int) -> float:
+    return position.timestamp() if isinstance(position, datetime) else float(position)
 
 
 def _coloured(lines: Sequence[TrendLine]) -> list[tuple[TrendLine, int]]:
@@ -319,7 +364,8 @@ def _mark_changes(
     labelled = sorted(
         (position, ", ".join(change_text)) for position, change_text in marks.items() if change_text
     )
-    for n, (position, text) in enumerate(labelled):
+    taken: list[_Box] = []
+    for position, text in labelled:
         figure.add_shape(
             type="line",
             x0=position,
@@ -330,8 +376,11 @@ def _mark_changes(
             line={"color": palette.muted, "width": 1, "dash": "dot"},
             layer="below",
         )
-        if n < _MOST_MARKS:
-            short = clipped(text, _LONGEST_CHANGE)
+        short = clipped(text, _LONGEST_CHANGE)
+        x_px = _share(position, positions) * _PLOT_PX
+        box = _Box(x_px, 0, len(short) * _CHARACTER_PX, _LINE_PX)
+        if len(taken) < _MOST_MARKS and not any(map(box.overlaps, taken)):
+            taken.append(box)
             figure.add_annotation(
                 x=position,
                 yref="paper",

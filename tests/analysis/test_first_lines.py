@@ -107,7 +107,8 @@ def test_what_is_here_and_what_goes_on():
     assert jobs_line(0, 1, 3) == "1 job is waiting."
     assert trends_line(0) == ""
     assert trends_line(3) == (
-        "3 runs are recorded; none became slower than the run before it beyond the noise."
+        "3 runs are recorded; on no line is the newest slower than the run before it beyond the "
+        "noise."
     )
     assert trends_line(3, "resnet50 takes 12 % longer.").endswith(": resnet50 takes 12 % longer.")
 

@@ -46,6 +46,20 @@ def test_a_change_is_marked_once_for_all_lines():
     assert {line.marker.symbol for line in lines_of(figure)} == {("circle", "diamond")}
 
 
+def test_what_changed_twice_in_a_minute_is_written_once():
+    versions = ("2.11.0", "2.12.0", "2.13.0")
+    runs = [
+        replace(
+            recorded(n=n, environment={"torch": version}),
+            created_at=f"2026-11-{1 + 26 * (n > 0):02}T10:0{n}:00+00:00",
+        )
+        for n, version in enumerate(versions)
+    ]
+    figure = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="time")
+    assert len(figure.layout.shapes) == 2
+    assert [note.text for note in figure.layout.annotations] == ["torch 2.12.0"]
+
+
 @pytest.mark.parametrize(
     ("later", "written"),
     [
@@ -81,6 +95,22 @@ def test_the_commit_stands_below_a_shift():
     figure = trend_figure(chart_of([recorded(n=0), after]), "step_time_ns", LIGHT, order="time")
     (note,) = figure.layout.annotations
     assert note.text == "+7 %<br>&lt;b&gt;abcd"
+
+
+def test_labels_that_would_overlap_leave_the_largest_change_its_own():
+    """Two runs of a minute among those of a month: their labels were written over each other."""
+    days = [f"2026-11-{day:02}T10:00:00+00:00" for day in (1, 27, 28)]
+    runs = [
+        slower(replace(recorded(n=0), created_at=days[0]), 1.0),
+        slower(replace(recorded(n=1), created_at=days[1]), 1.2),
+        slower(replace(recorded(n=2), created_at=days[1].replace("10:00", "10:01")), 1.27),
+        slower(replace(recorded(n=3), created_at=days[2]), 2.0),
+    ]
+    by_time = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="time")
+    texts = [note.text.split("<br>")[0] for note in by_time.layout.annotations]
+    assert texts == ["+57 %", "+20 %"]
+    by_run = trend_figure(chart_of(runs), "step_time_ns", LIGHT, order="run")
+    assert len(by_run.layout.annotations) == 3
 
 
 def test_the_chosen_point_has_a_ring():

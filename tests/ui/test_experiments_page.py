@@ -20,7 +20,7 @@ from profiler_core.figures.theme import LIGHT
 from profiler_core.model.experiment import Gain
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store.experiments import FILE, folder_of, held_by_one, write_experiment
-from profiler_core.ui.experiments import panel
+from profiler_core.ui.experiments import listing, panel
 from tests.analysis.experiment.worlds import World
 from tests.apps import opened, text_of
 from tests.experiments.made_up import Machine, runner
@@ -84,6 +84,24 @@ def test_a_cancelled_one_can_be_resumed_and_submits_the_same_experiment(experime
     ((words, about),) = submitted
     assert f"--experiment={experiment.experiment_id}" in words
     assert (about["kind"], about["subject"]) == ("try", experiment.experiment_id)
+
+
+def test_what_is_resumed_runs_before_it_first_saves(experiment, monkeypatch):
+    """Until then its file, and so the page, said that it was cancelled."""
+    cut = msgspec.structs.replace(experiment, state="cancelled", ended_by="cancelled")
+    write_experiment(home.runs_directory(), cut)
+    job = SimpleNamespace(
+        spec=SimpleNamespace(title="t", kind="try", owner=None, submitted_at=0.0), job_id="j1",
+        is_live=True, state="running", cancel_requested=False, error=None,
+        started_at=1.0, ended_at=2.0, progress=SimpleNamespace(latest=None),
+    )  # fmt: skip
+    monkeypatch.setattr(panel, "job_of", lambda _: job)
+    monkeypatch.setattr(listing, "job_of", lambda _: job)
+    app = opened("experiments", experiment=experiment.experiment_id)
+    text = text_of(app)
+    assert "It was cancelled" not in text
+    assert "is the fastest so far" in text
+    assert any(caption.value.endswith("It runs.") for caption in app.caption)
 
 
 def test_an_experiment_that_is_not_there_is_a_problem_on_the_page(experiment):

@@ -205,6 +205,15 @@ def test_the_live_view_shows_gpus_and_their_processes(home, monkeypatch):
     st.cache_resource.clear()
 
 
+def test_a_gpu_without_a_sample_is_no_error(home, monkeypatch):
+    """An empty element is one of Streamlit's."""
+    monkeypatch.setattr(live, "_gpus", lambda: Gpus((FakeGpu(),), "nvml"))
+    monkeypatch.setattr(live, "_samples", list)
+    app = opened(**PAIR)
+    assert not app.exception
+    assert "This machine now" in text_of(app)
+
+
 @pytest.fixture
 def proc(tmp_path):
     (tmp_path / "77").mkdir()

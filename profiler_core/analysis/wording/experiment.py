@@ -1,6 +1,6 @@
 """What an experiment says, in sentences: page, command line and agents say the same."""
 
-from profiler_core.analysis.experiment.choice import variant_of
+from profiler_core.analysis.experiment.choice import same, variant_of
 from profiler_core.analysis.experiment.effects import Effect, effects, effects_on, worst
 from profiler_core.analysis.experiment.leading import Leader, leader_of
 from profiler_core.analysis.wording.sentence import Phrase, Strong
@@ -51,7 +51,9 @@ def headline(experiment: Experiment) -> Phrase:
 
 def evidence(experiment: Experiment) -> str:
     """How much was tried, and why it ended."""
-    n, captures = len(experiment.trials), len(experiment.batches)
+    # What the best setting has is timed once more without each lever: one setting, two trials.
+    n = len({same(trial.setting) for trial in experiment.trials})
+    captures = len(experiment.batches)
     budget = _span(experiment.budget_s)
     tried = (
         f"{n} setting{'s' if n != 1 else ''} in {captures} capture{'s' if captures != 1 else ''}, "

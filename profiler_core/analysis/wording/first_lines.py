@@ -155,8 +155,8 @@ def trends_line(n_runs: int, slower: str = "") -> str:
         return ""
     verb = "is" if n_runs == 1 else "are"
     return (
-        f"{counted(n_runs, 'run')} {verb} recorded; none became slower than the run before it "
-        "beyond the noise."
+        f"{counted(n_runs, 'run')} {verb} recorded; on no line is the newest slower than the run "
+        "before it beyond the noise."
     )
 
 

@@ -2,7 +2,7 @@
 
 A run is held against the run before it on its line of the trends (one workload, shapes, batch,
 kind of GPU and variant). Only the newest run of a line is: old runs that are imported later are no
-news.
+news, but the newest run is held against one that comes to lie directly before it.
 """
 
 from collections import Counter
@@ -47,7 +47,10 @@ class Regression:
 
 
 def notice_regression(connection: Connection, recorded: RecordedRun) -> None:
-    """Keep it if this run is one; part of the transaction that records the run."""
+    """Keep that the newest run of this run's line is one; part of what records this run.
+
+    It is this run, or the one that was the newest and has this one directly before it now.
+    """
     line = lines_of(recorded)
     if recorded.status != "finished" or not line["question"]:
         return
@@ -58,23 +61,31 @@ def notice_regression(connection: Connection, recorded: RecordedRun) -> None:
         table.c.run_id != recorded.run_id,
         NOT_DELETED,
     )
-    last = connection.execute(
-        on_line.order_by(table.c.created_at.desc(), table.c.run_id.desc()).limit(1)
-    ).first()
-    if last is None or (last.created_at, last.run_id) > (recorded.created_at, recorded.run_id):
+    others = connection.execute(
+        on_line.order_by(table.c.created_at.desc(), table.c.run_id.desc()).limit(2)
+    ).all()
+    n_newer = sum((row.created_at, row.run_id) > _place(recorded) for row in others)
+    if not others or n_newer > 1:
         return
-    difference = difference_of(run_of(last).as_record(), recorded.as_record())
+    last = run_of(others[0])
+    before, newest = (last, recorded) if n_newer == 0 else (recorded, last)
+    difference = difference_of(before.as_record(), newest.as_record())
     if difference is None or not is_regression(difference):
         return
     values = {
-        "run_id": recorded.run_id, "noticed_at": now(), "difference": stored(asdict(difference)),
+        "run_id": newest.run_id, "noticed_at": now(), "difference": stored(asdict(difference)),
     }  # fmt: skip
     if insert_or_ignore(connection, regressions, values):
         audit_note(
-            connection, recorded.person, "regression", recorded.run_id,
+            connection, newest.person, "regression", newest.run_id,
             before=difference.before_run_id, before_ns=difference.before_ns,
             after_ns=difference.after_ns,
         )  # fmt: skip
+
+
+def _place(run: RecordedRun) -> tuple[str, str]:
+    """By which the runs of a line are in order."""
+    return run.created_at, run.run_id
 
 
 def newest_regressions(limit: int = 20) -> tuple[Regression, ...]:

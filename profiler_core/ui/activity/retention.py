@@ -5,6 +5,7 @@ import streamlit as st
 from profiler_core.dates import minute
 from profiler_core.store import history
 from profiler_core.store.history import Plan, Rules
+from profiler_core.ui.fragments import show_fragments
 from profiler_core.ui.page import section
 from profiler_core.ui.runs.trash import days_in_trash
 from profiler_core.ui.table import foreign_text
@@ -59,7 +60,7 @@ def _show(plan: Plan) -> None:
         "This happens when the history is brought up to date. The numbers are kept, and the files "
         f"can be put back for {days_in_trash()}.",
     ]
-    st.html("".join(f"<p class=fs-note>{sentence}</p>" for sentence in sentences))
+    show_fragments(f"<p class=fs-note>{sentence}</p>" for sentence in sentences)
     _show_experiments(plan)
     if not plan.removals:
         return

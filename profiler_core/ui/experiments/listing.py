@@ -11,10 +11,12 @@ from profiler_core.analysis.wording.experiment import headline
 from profiler_core.analysis.wording.first_lines import experiments_line
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.dates import minute
+from profiler_core.door.experimenting import job_of
 from profiler_core.model.experiment import Experiment
 from profiler_core.store import history
 from profiler_core.store.experiments import experiments
 from profiler_core.store.history import HistoryUnavailable
+from profiler_core.ui.experiments.panel import as_it_goes
 from profiler_core.ui.page import FirstLine, section
 from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.table import show_table
@@ -52,6 +54,8 @@ def experiment_list(current: str | None, first_line: FirstLine) -> None:
 
 def _told(experiment: Experiment) -> str:
     """What it found; of one that runs only that: the panel beside it is drawn anew, this is not."""
+    if experiment.state != "finished":
+        experiment = as_it_goes(experiment, job_of(experiment.experiment_id))
     return "It runs." if experiment.state == "running" else plain(headline(experiment))
 
 

@@ -3,6 +3,7 @@
 import shlex
 from html import escape
 
+import msgspec
 import streamlit as st
 
 from profiler_core import home
@@ -70,7 +71,20 @@ def experiment_panel(experiment_id: str) -> None:
     fragment(follow, run_every=_REFRESH_S if is_live else None)()
 
 
+def as_it_goes(experiment: Experiment, job: Job | None) -> Experiment:
+    """What is said of it while a job goes on with it: until that first saves, its file is of then.
+
+    Args:
+        experiment: as its file says.
+        job: the newest of it.
+    """
+    if job is None or not job.is_live:
+        return experiment
+    return msgspec.structs.replace(experiment, state="running", ended_by="")
+
+
 def _draw(experiment: Experiment, job: Job | None) -> None:
+    experiment = as_it_goes(experiment, job)
     facts = [experiment.title, experiment.device, f"torch {experiment.torch}"]
     shown_facts = [fact for fact in facts if fact and fact != "torch "]
     show_claim(shown_facts, headline(experiment), [evidence(experiment)])

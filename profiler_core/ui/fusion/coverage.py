@@ -9,6 +9,7 @@ from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.wording.groups import OTHER_WORKLOADS, how_ledger_knows
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.session.pair import Pair
+from profiler_core.ui.fragments import show_fragments
 from profiler_core.units import format_count, format_duration, format_share
 
 _LONGEST = 40  # characters of a run's name in a sentence
@@ -16,7 +17,7 @@ _LONGEST = 40  # characters of a run's name in a sentence
 
 def show_coverage(pairs: Mapping[int, Pair]) -> None:
     """One sentence for each candidate that is drawn."""
-    st.html("".join(f"<p class=fs-note>{coverage_sentence(pair)}</p>" for pair in pairs.values()))
+    show_fragments(f"<p class=fs-note>{coverage_sentence(pair)}</p>" for pair in pairs.values())
 
 
 def coverage_sentence(pair: Pair) -> str:

@@ -11,6 +11,7 @@ from profiler_core.dates import short
 from profiler_core.model.review import ReviewHead
 from profiler_core.store import history
 from profiler_core.ui.address import in_address
+from profiler_core.ui.fragments import show_fragments
 from profiler_core.ui.page import FirstLine
 from profiler_core.ui.review.address import address_of
 from profiler_core.ui.review.doing import tell
@@ -41,7 +42,7 @@ def show_reviews(first_line: FirstLine) -> None:
     shown = every if filters == history.ReviewFilter() else history.review_heads(filters)
     if shown:
         names = _names(shown)
-        st.html("".join(_row(head, names) for head in shown))
+        show_fragments(_row(head, names) for head in shown)
     else:
         st.html("<p class=fs-note>No review matches these filters.</p>")
 

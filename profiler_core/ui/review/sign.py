@@ -8,6 +8,7 @@ import streamlit as st
 from profiler_core.dates import short
 from profiler_core.model.review import VERDICTS, Review, ReviewVerdict, SignOff
 from profiler_core.store import history
+from profiler_core.ui.fragments import show_fragments
 from profiler_core.ui.page import section
 from profiler_core.ui.review.doing import told
 from profiler_core.ui.review.words import WORDS, verdict_chip
@@ -20,7 +21,7 @@ def show_sign_offs(review: Review) -> None:
     """The names, and the place for one's own."""
     section("Signed by")
     if review.sign_offs:
-        st.html("".join(_line(review, sign_off) for sign_off in review.sign_offs))
+        show_fragments(_line(review, sign_off) for sign_off in review.sign_offs)
     else:
         st.html("<p class=fs-note>Nobody yet.</p>")
     own_sign_off = next(

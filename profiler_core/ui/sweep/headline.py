@@ -2,8 +2,6 @@
 
 from html import escape
 
-import streamlit as st
-
 from profiler_core.analysis.sweep.series import Sweep, SweepSeries
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.analysis.wording.sweep import (
@@ -14,6 +12,7 @@ from profiler_core.analysis.wording.sweep import (
 )
 from profiler_core.dates import day
 from profiler_core.store.sweeps import SweepGroup
+from profiler_core.ui.fragments import show_fragments
 from profiler_core.ui.headline import show_claim
 
 _NEVER_PAYS = frozenset({"never", "unknown"})
@@ -43,7 +42,7 @@ def show_short_failures(sweep: Sweep) -> None:
     """One line for each; nothing where all went well."""
     sentences = short_failures(sweep)
     if sentences:
-        st.html("".join(f'<p class="fs-sub fs-w">{escape(text)}</p>' for text in sentences))
+        show_fragments(f'<p class="fs-sub fs-w">{escape(text)}</p>' for text in sentences)
 
 
 def _gain(sweep: Sweep, series: SweepSeries) -> float:

@@ -15,6 +15,7 @@ from profiler_core.analysis.telemetry.clock_events import clock_events
 from profiler_core.capture.telemetry.sources import Gpus, find_gpus
 from profiler_core.figures.telemetry_live import telemetry_live
 from profiler_core.ui.charts import show_figure
+from profiler_core.ui.fragments import show_fragments
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.server import is_local_server
@@ -57,7 +58,7 @@ def _look() -> None:
     for sample in samples:
         history.add(sample)
     facts = _facts()
-    st.html("".join(_card(sample, facts.get(sample["gpu_index"], {})) for sample in samples))
+    show_fragments(_card(sample, facts.get(sample["gpu_index"], {})) for sample in samples)
     for index, rows in sorted(history.rows.items()):
         if len(rows) > 1:
             show_figure(

@@ -23,6 +23,13 @@ def test_time_is_said_in_minutes_and_nothing_tried_has_a_budget_alone():
     assert evidence(untried) == "The budget is 20 min."
 
 
+def test_a_setting_that_is_timed_once_more_without_a_lever_is_one():
+    experiment, _ = searched(World({"freezing=true": 0.8}), choices_of("freezing=true"), asked())
+    variants = [trial.variant for batch in experiment.batches for trial in batch.trials]
+    again = msgspec.structs.replace(experiment, batches=experiment.batches * 2)
+    assert evidence(again).startswith(f"{len(set(variants))} settings in ")
+
+
 def test_an_end_before_the_first_timing_says_nothing_of_the_settings():
     experiment, _ = searched(World({}, start_ns=3_000_000.0), (), asked())
     for ended_by, words in (

@@ -46,6 +46,21 @@ def test_what_is_faster_another_question_or_old_is_none(home):
     assert history.newest_regressions() == ()
 
 
+def test_the_newest_is_held_against_the_run_before_it_in_whatever_order_they_come(home):
+    """Trends drew +50 % at the newest run, and said that none became slower."""
+    first, second, third = ((START + timedelta(hours=n)).isoformat() for n in (-3, -2, -1))
+    recorded(home, "c", at=third, slower=1.5)
+    assert history.newest_regressions() == ()
+    recorded(home, "a", at=first, slower=1.48)  # as slow
+    assert history.newest_regressions() == ()
+    recorded(home, "b", at=second)
+    (regression,) = history.newest_regressions()
+    assert (regression.run.run_id, regression.before.run_id) == ("c.default", "b.default")
+    difference = regression.difference
+    assert difference.after_ns / difference.before_ns == pytest.approx(1.5, rel=1e-3)
+    assert told() == ["c.default"]
+
+
 def test_recording_it_again_and_the_run_before_in_the_trash_change_nothing(home):
     recorded(home, "a")
     directory = redated_copy(home, "b", created_at=START.isoformat(), slower=2.0)
