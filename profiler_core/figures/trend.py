@@ -1,8 +1,7 @@
 """A number over time: a line for each variant, its noise as a band, what changed around it."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -11,6 +10,7 @@ import plotly.graph_objects as go
 from profiler_core.analysis.trend import TrendChart, TrendLine, TrendPoint
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.dates import moment_of
+from profiler_core.figures.label_boxes import Box, along, label_box
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -33,9 +33,6 @@ _NAMED_SHIFT = 0.02  # smaller changes are shown on hover only
 _N_TICKS = 8
 _DAY = timedelta(days=1)
 _MOST_MARKS = 6  # that have a label; the others are shown on hover
-# What the lines are drawn in at 1 280 px, and a character of a label: which labels would overlap.
-_PLOT_PX, _PLOT_HEIGHT_PX = 760, 170
-_CHARACTER_PX, _LINE_PX = 7, 15
 
 # metric -> (factor, unit) candidates, the largest first; None: a plain count.
 _TIMES = ((1e-9, "s"), (1e-6, "ms"), (1e-3, "µs"), (1.0, "ns"))
@@ -134,16 +131,12 @@ def _name_shifts(
     ]
     moved.sort(key=lambda shift: abs(math.log(shift[1])), reverse=True)
     bottom, top = _range(chart, factor)
-    taken: list[_Box] = []
+    taken: list[Box] = []
     for point, ratio in moved:
         position, value = positions[point.run.run_id], point.value * factor
         texts = list(filter(None, (format_change(ratio), point.run.git_commit[:7])))
-        box = _Box(
-            _share(position, positions) * _PLOT_PX,
-            (value - bottom) / (top - bottom) * _PLOT_HEIGHT_PX,
-            max(map(len, texts)) * _CHARACTER_PX,
-            len(texts) * _LINE_PX,
-        )
+        share = along(position, positions.values())
+        box = label_box(texts, share, (value - bottom) / (top - bottom))
         if any(map(box.overlaps, taken)):
             continue
         taken.append(box)
@@ -155,34 +148,6 @@ def _name_shifts(
             showarrow=False,
             font={"size": 12, "color": palette.worse if ratio > 1 else palette.better},
         )
-
-
-@dataclass(frozen=True)
-class _Box:
-    """What a label covers, in px of the plot; x and y are its middle."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    def overlaps(self, other: "_Box") -> bool:
-        """Whether a part of it lies over the other."""
-        return (
-            abs(self.x - other.x) < (self.width + other.width) / 2
-            and abs(self.y - other.y) < (self.height + other.height) / 2
-        )
-
-
-def _share(position: datetime | int, positions: Mapping[str, datetime | int]) -> float:
-    """How far to the right a position is, from 0 to 1; 0 where all are one."""
-    places = sorted(_number(each) for each in set(positions.values()))
-    span = places[-1] - places[0]
-    return (_number(position) - places[0]) / span if span else 0.0
-
-
-def _number(position: datetime | int) -> float:
-    return position.timestamp() if isinstance(position, datetime) else float(position)
 
 
 def _coloured(lines: Sequence[TrendLine]) -> list[tuple[TrendLine, int]]:
@@ -364,7 +329,7 @@ def _mark_changes(
     labelled = sorted(
         (position, ", ".join(change_text)) for position, change_text in marks.items() if change_text
     )
-    taken: list[_Box] = []
+    taken: list[Box] = []
     for position, text in labelled:
         figure.add_shape(
             type="line",
@@ -377,8 +342,7 @@ def _mark_changes(
             layer="below",
         )
         short = clipped(text, _LONGEST_CHANGE)
-        x_px = _share(position, positions) * _PLOT_PX
-        box = _Box(x_px, 0, len(short) * _CHARACTER_PX, _LINE_PX)
+        box = label_box([short], along(position, positions.values()), 1.0)
         if len(taken) < _MOST_MARKS and not any(map(box.overlaps, taken)):
             taken.append(box)
             figure.add_annotation(
