@@ -21,8 +21,9 @@ __all__ = ["Markup", "breakable", "coded", "escape", "load_templates", "phrase",
 # At a hyphen or a space a browser breaks by itself.
 _BROKEN_UP_TO = 2000  # characters: time for dots without end grows with their square
 _CODE = re.compile(r"`([^`]+)`")
-_BEFORE_UNIT = re.compile(
+_WITHIN_QUANTITY = re.compile(
     r"(?<=\d) (?=(?:[nµm]?s|[kMGT]?B(?:/s)?|%|pts|[mk]?J|[MGTP]?FLOPS?)(?![\w/]))"
+    r"|(?<=[≤≥]) (?=\d)"
 )
 _SEPARATOR = re.compile(r"(?<=[\w.])([_./]+)(?=\w)")
 
@@ -92,6 +93,6 @@ def phrase(parts: Iterable[Any]) -> Markup:
 
 
 def with_units(text: str) -> str:
-    """Text, or markup, of which no line ends between a number and its unit."""
-    joined = _BEFORE_UNIT.sub("\u00a0", text)
+    """Text, or markup, of which no line ends between a number and its unit, or "≤" and it."""
+    joined = _WITHIN_QUANTITY.sub("\u00a0", text)
     return Markup(joined) if isinstance(text, Markup) else joined  # noqa: S704

@@ -35,6 +35,7 @@ def test_no_line_ends_between_a_number_and_its_unit():
     assert with_units("304 µs → 608 µs, 12 % of 3 MB") == (
         "304\u00a0µs → 608\u00a0µs, 12\u00a0% of 3\u00a0MB"
     )
+    assert with_units("≤ 93.0 µs") == "≤\u00a093.0\u00a0µs"
     assert with_units("4.1 GB/s, 5 steps of 2 models") == "4.1\u00a0GB/s, 5 steps of 2 models"
     marked = with_units(phrase((Strong("1.25 ms"), " < 2 ms")))
     assert marked == Markup("<em>1.25\u00a0ms</em> &lt; 2\u00a0ms")

@@ -127,7 +127,7 @@ def _draw_saving(drawing: Drawing, totals: tuple[float, float], frame: Frame, ti
         saved = Words(format_duration(abs(after - before)), is_bold=True)
         than = "less" if less else "more"
         lines = (((saved, Words(f" {than}")),) if wide else ((saved,), (Words(than),))) + (
-            (Words(f"{change}{f' {time}' if wide else ''}"),),
+            (Words(change), *((Words(f" {time}", is_spare=True),) if wide else ())),
         )
         size_px = 13 if frame.characters > 30 else 10.5
         drawing.labels.append(Label(sum(x) / 2, sum(totals) / 2, lines, colour, size_px))

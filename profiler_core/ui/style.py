@@ -274,6 +274,7 @@ stands in a column for each run stands one below another. */
     width:1%; overflow-wrap:normal; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t.fs-unfused { min-width:0;
     font-size:13px; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-unfused th:nth-child(2) { width:17%; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts small { margin-left:2px; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake br,
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-counts .fs-share { display:none; }

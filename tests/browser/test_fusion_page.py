@@ -16,6 +16,17 @@ TWO = {"baseline": BASELINE, "candidate": BOTH}
 ONE = {"baseline": BASELINE, "candidate": BOTH[0]}
 
 
+_LINES_OF_FIRST_TEXTS = """(cells) => cells.map((cell) => {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    while (texts.nextNode()) {
+        if (!texts.currentNode.data.trim()) continue;
+        range.selectNodeContents(texts.currentNode);
+        return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+    }
+})"""
+
+
 def _strips(page: Page, panel: int) -> Locator:
     """What takes the clicks of a candidate's panel of the map."""
     return page.locator(f".st-key-fusion_map .strip.opens[data-panel='{panel}']")
@@ -156,3 +167,24 @@ def test_the_maps_of_two_candidates_fit_beside_a_dossier(page: Page, server: Ser
         "(() => { const map = document.querySelector('.st-key-fs_map_scroll');"
         " return map && map.scrollWidth <= map.clientWidth + 1 })()"
     )
+
+
+def test_amounts_and_the_saving_keep_to_their_places_beside_a_dossier(
+    page: Page, server: Server
+) -> None:
+    """A bound ended a line above its number, and "−50 % GPU time" ran over its box."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    runs = {"baseline": "sample/resnet50/eager", "candidate": "sample/resnet50/default"}
+    page.goto(server.link("fusion", **runs, item="group:1.0"))
+    ready(page)
+    expect(page.locator(".fs-dossier")).to_be_visible()
+    expect(page.locator(".fs-unfused").first).to_be_visible()
+    at_rest(page)
+    amounts = page.locator(".fs-unfused").first.locator("tbody td:nth-child(2)")
+    assert amounts.evaluate_all(_LINES_OF_FIRST_TEXTS) == [1] * amounts.count() != []
+    place = page.locator(".st-key-fusion_map .saving").bounding_box()
+    change = page.locator(".st-key-fusion_map text.label", has_text="−50").bounding_box()
+    assert place is not None
+    assert change is not None
+    assert place["x"] < change["x"]
+    assert change["x"] + change["width"] < place["x"] + place["width"]
