@@ -44,7 +44,10 @@ def compilation_icicle(nodes: Sequence[Node], palette: Palette) -> go.Figure:
     return icicle(
         [node.key for node in nodes],
         [node.parent for node in nodes],
-        [node.label for node in nodes],
+        [
+            node.label if node.parent else f"{node.label}, {format_duration(total)}"
+            for node in nodes
+        ],
         [node.dur_ns / 1e9 for node in nodes],
         [_hover(node, total) for node in nodes],
         fills,

@@ -39,7 +39,7 @@ def memory_icicle(live: SnapshotLive, palette: Palette) -> go.Figure:
     return icicle(
         [key or "all" for key in keys],
         ["" if not key else boxes[key].parent or "all" for key in keys],
-        [boxes[key].label for key in keys],
+        [boxes[key].label if key else f"{boxes[key].label}, {format_bytes(total)}" for key in keys],
         [boxes[key].bytes for key in keys],
         [_hover(boxes[key], total) for key in keys],
         fills,

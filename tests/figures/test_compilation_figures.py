@@ -59,6 +59,7 @@ def test_the_icicle_is_drawn_in_both_modes():
         figure = compilation_icicle(compile_phases(LOG), palette)
         assert figure.data[0].type == "icicle"
         assert figure.data[0].branchvalues == "total"
+        assert figure.data[0].labels[0] == "all compilations, 1.00 µs"
 
 
 def test_steps_that_compiled_again_stand_out():

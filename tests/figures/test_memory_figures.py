@@ -48,6 +48,7 @@ def test_the_icicle_is_as_wide_as_its_children_and_skips_what_all_share():
     (icicle,) = memory_icicle(SnapshotLive(160, 100, rows), LIGHT).data
     width = dict(zip(icicle.ids, icicle["values"], strict=True))
     assert width["all"] == 60
+    assert icicle.labels[icicle.ids.index("all")].endswith("at the peak, 60 B")
     below = [w for key, w in width.items() if icicle.parents[icicle.ids.index(key)] == "all"]
     assert sum(below) == 60
     assert not any("<b>" in label for label in icicle.labels)

@@ -169,7 +169,7 @@ def _columns(pair: Pair) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     text = st.column_config.TextColumn
     return {
-        "group": text("operators of the baseline", width=200, pinned=True),
+        "group": text("operators of the baseline", width=240, pinned=True),
         **{
             f"t{side}": column_of_time(label, _LONGEST_HEAD, f"{pair.time_word} per step.")
             for side, label in enumerate(pair.labels)
@@ -192,8 +192,8 @@ def _columns(pair: Pair) -> dict[str, Any]:
             width=150,
             help="Bytes read and written in memory per step, measured by Nsight Compute.",
         ),
-        "source": text("source line", width=170),
-        "module": text("module", width=190),
+        "source": text("source line", width=140),
+        "module": text("module", width=180),
         "phase": text("phase", width=80),
         "how": text("known with", width=130),
     }
