@@ -209,10 +209,11 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
     )
     rows = [
         _row(
-            f"{processor} time per step",
+            "GPU time per step" if on_gpu else "Profiled CPU time per step",
             "Durations of all kernels, copies and memsets of a step, summed over streams."
             if on_gpu
-            else "Durations of all operators of a step, summed over threads.",
+            else "Durations of all operators of a profiled step, summed over threads; what the "
+            "profiler takes at each is in them.",
             "ns",
             "lower",
             _of_steps(sides, lambda p: p.device_time_ns),

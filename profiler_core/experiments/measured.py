@@ -100,6 +100,7 @@ def trial_of(
         numerics=numerics.verdict if numerics is not None else None,
         numerics_reason=numerics.reason if numerics is not None else "",
         predicted=tuple(predicted),
+        modules=() if timed.measurement.compiled is None else timed.measurement.compiled.modules,
         realised_ns=None if against is None else against.step_ns - timed.step_ns,
         moved=_moved(against, timed) if is_whole else (),
     )

@@ -1,5 +1,7 @@
 """A setting as code to paste into one's own script."""
 
+from collections.abc import Sequence
+
 from profiler_core.analysis.experiment.choice import variant_of
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.capture.child.settings import DYNAMO, SDPA_BACKENDS, cpus_of
@@ -13,16 +15,20 @@ def pasted(experiment: Experiment) -> str:
     leader = leader_of(experiment)
     spec = spec_of(experiment)
     setting = None if leader.is_baseline else leader.setting
-    return code_of(setting, on_gpu=experiment.on_gpu, trains=spec.trains)
+    modules = () if leader.trial is None else leader.trial.modules
+    return code_of(setting, on_gpu=experiment.on_gpu, trains=spec.trains, modules=modules)
 
 
-def code_of(setting: Setting | None, *, on_gpu: bool, trains: bool) -> str:
+def code_of(
+    setting: Setting | None, *, on_gpu: bool, trains: bool, modules: Sequence[str] = ()
+) -> str:
     """Lines for a script with `model`, `inputs` and, of a training, `optimizer`.
 
     Args:
         setting: None: eager, as it is.
         on_gpu: where it runs.
         trains: a step trains; else it is inference.
+        modules: paths of those that were compiled, where it was not the whole model.
     """
     if setting is None:
         return "# No torch.compile: nothing that was tried is faster than the model as it is."
@@ -32,7 +38,7 @@ def code_of(setting: Setting | None, *, on_gpu: bool, trains: bool) -> str:
     lines = _before_torch(settings)
     lines += ["import torch"]
     lines += _process(variant, settings)
-    lines += _model(variant, settings)
+    lines += _model(variant, settings, modules)
     return "\n".join([*lines, "", *_call(variant, settings, device, trains=trains)])
 
 
@@ -71,7 +77,7 @@ def _literal(text: str) -> str:
     return words.get(text, text if text.lstrip("-").isdigit() else repr(text))
 
 
-def _model(variant: VariantSpec, settings: dict[str, str]) -> list[str]:
+def _model(variant: VariantSpec, settings: dict[str, str], compiled: Sequence[str]) -> list[str]:
     lines: list[str] = []
     if variant.precision in ("bf16", "fp16"):
         kind = {"bf16": "bfloat16", "fp16": "float16"}[variant.precision]
@@ -88,15 +94,18 @@ def _model(variant: VariantSpec, settings: dict[str, str]) -> list[str]:
     if "optimizer" in settings:
         kind = settings["optimizer"]
         lines.append(f"# where the optimizer is made: torch.optim.…(…, {kind}=True)")
-    return [*lines, *_compile(variant)]
+    return [*lines, *_compile(variant, compiled)]
 
 
-def _compile(variant: VariantSpec) -> list[str]:
+def _compile(variant: VariantSpec, compiled: Sequence[str]) -> list[str]:
     arguments = _arguments(variant)
     whole = ", ".join(arguments)
     modules = [t for t in variant.target if t not in ("whole", "optimizer", "blocks")]
     lines: list[str] = []
-    if "blocks" in variant.target:
+    if compiled:
+        lines += _each_of(compiled)
+        lines += [f"    model.get_submodule(path).compile({whole})"]
+    elif "blocks" in variant.target:
         lines += ["for block in model.layers:  # the model's list of repeated blocks"]
         lines += [f"    block.compile({whole})"]
     elif modules:
@@ -112,6 +121,18 @@ def _compile(variant: VariantSpec) -> list[str]:
     if "optimizer" in variant.target:
         lines += [f"optimizer.step = torch.compile({', '.join(['optimizer.step', *arguments])})"]
     return lines
+
+
+def _each_of(paths: Sequence[str]) -> list[str]:
+    """The head of a loop over modules; those that stand one after another in a list as its range.
+
+    `h.0`, `h.1` and `h.2` are `(f"h.{n}" for n in range(3))`.
+    """
+    heads = {path.rpartition(".")[0] for path in paths}
+    (head,) = heads if len(heads) == 1 else ("",)
+    if head and list(paths) == [f"{head}.{n}" for n in range(len(paths))]:
+        return [f'for path in (f"{head}.{{n}}" for n in range({len(paths)})):']
+    return ["for path in (", *(f"    {path!r}," for path in paths), "):"]
 
 
 def _arguments(variant: VariantSpec) -> list[str]:

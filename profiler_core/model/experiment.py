@@ -83,6 +83,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     predicted: tuple[Gain, ...] = ()
     realised_ns: float | None = None  # per step, against the setting that it was held against
     moved: tuple[Moved, ...] = ()  # the groups that changed most against that setting
+    modules: tuple[str, ...] = ()  # paths of those that were compiled; empty: the whole model
 
     @property
     def may_win(self) -> bool:

@@ -175,7 +175,7 @@ def test_two_traces_of_the_cpu_have_no_device():
         return make_side(a_run(record={"spec": {}}), summarise(trace), label=f"{dur}.json")
 
     answer = verdict(upload(5_200_000), upload(2_600_000))
-    assert answer.headline.startswith("CPU time per step 5.20 ms → 2.60 ms")
+    assert answer.headline.startswith("Profiled CPU time per step 5.20 ms → 2.60 ms")
 
 
 def test_two_uploaded_traces_are_a_measurement():

@@ -35,6 +35,7 @@ def test_only_who_may_mark_runs_sets_or_forgets_a_baseline(server: Server, home,
     assert history.baselines() == ()
     server.is_at("127.0.0.1", TEAM, RUNNER)
     baseline_module._keep(run.key, "x")
+    assert session["fs_bl_kept_x"] == 1  # of which the next popover is another one, closed
     (baseline,) = history.baselines()
     assert (baseline.name, baseline.run_id) == ("main", "c1.default")
     server.is_at("127.0.0.1", TEAM, VIEWER)

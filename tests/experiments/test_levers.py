@@ -1,5 +1,7 @@
 """Which levers fit, and what the pasted code of a setting says."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from profiler_core.analysis.experiment.choice import variant_of, without
@@ -142,6 +144,25 @@ def test_the_pasted_code_says_what_the_variant_says(variant, lines):
     code = code_of(setting_of(variant), on_gpu=True, trains=False)
     compile(code, "pasted", "exec")
     assert set(lines) <= set(code.splitlines())
+
+
+def test_pasted_blocks_are_those_that_were_compiled():
+    """It named `model.layers`, which the model had not."""
+    setting = setting_of("default+target=blocks")
+    told = {"on_gpu": False, "trains": False}
+    code = code_of(setting, **told, modules=("trunk.0", "trunk.1", "trunk.2"))
+    assert 'for path in (f"trunk.{n}" for n in range(3)):' in code.splitlines()
+    assert "    model.get_submodule(path).compile()" in code.splitlines()
+    for modules in (("down.1", "up.0"), ("h.1", "h.2"), ("mid",)):
+        compiled = []
+        model = SimpleNamespace(
+            get_submodule=lambda path, compiled=compiled: SimpleNamespace(
+                compile=lambda: compiled.append(path)
+            )
+        )
+        lines = code_of(setting, **told, modules=modules).split("\nwith ")[0]
+        exec(lines, {"model": model})
+        assert tuple(compiled) == modules
 
 
 def test_a_setting_without_a_lever():

@@ -18,9 +18,10 @@ from profiler_core.experiments.request import new_experiment, spec_of
 from profiler_core.figures.experiment import cost_figure
 from profiler_core.figures.theme import LIGHT
 from profiler_core.model.experiment import Gain
+from profiler_core.model.run import RunRecord
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store.experiments import FILE, folder_of, held_by_one, write_experiment
-from profiler_core.ui.experiments import listing, panel
+from profiler_core.ui.experiments import listing, panel, start
 from tests.analysis.experiment.worlds import World
 from tests.apps import opened, text_of
 from tests.experiments.made_up import Machine, runner
@@ -102,6 +103,27 @@ def test_what_is_resumed_runs_before_it_first_saves(experiment, monkeypatch):
     assert "It was cancelled" not in text
     assert "is the fastest so far" in text
     assert any(caption.value.endswith("It runs.") for caption in app.caption)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "device", "has_gpu", "lacks"),
+    [
+        ("NVIDIA H200", "auto", False, True),
+        ("NVIDIA H200", "cuda:0", False, True),
+        ("NVIDIA H200", "auto", True, False),
+        ("NVIDIA H200", "cpu", False, False),
+        (None, "auto", False, False),
+    ],
+)
+def test_what_ran_on_a_gpu_that_is_not_here_says_that_the_cpu_is_tried(
+    monkeypatch, gpu, device, has_gpu, lacks
+):
+    monkeypatch.setattr(start, "_has_gpu", lambda: has_gpu)
+    monkeypatch.setattr(start, "is_of_own_code", lambda *_: True)
+    record = RunRecord(
+        spec={"workload": "resnet50", "device": device}, environment={"gpu": gpu} if gpu else {}
+    )
+    assert start._lacks_its_gpu(record, ()) is lacks
 
 
 def test_an_experiment_that_is_not_there_is_a_problem_on_the_page(experiment):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.door import deeds
 from profiler_core.store import orders
 from profiler_core.store.orders import Order, keep_order, kept_order
 from profiler_core.ui.routes.merged import SCOPE
@@ -70,3 +71,8 @@ def test_what_another_process_offered_is_made_here(tmp_path):
     assert kept_order("../server.key") is None
     (tmp_path / "orders" / ("a" * 32)).write_text("[]")
     assert kept_order("a" * 32) is None
+
+
+def test_a_file_that_is_made_names_its_workload(tmp_path):
+    assert deeds._workload_of((SAMPLES / "default", SAMPLES / "eager")) == SAMPLES.name
+    assert deeds._workload_of((tmp_path / "gone",)) == ""

@@ -70,6 +70,12 @@ def evidence(experiment: Experiment) -> str:
         for left in batch.left_out
     )
     end = _ENDS[experiment.ended_by]
+    is_beyond = experiment.seconds > experiment.budget_s
+    if experiment.ended_by == "budget" and captures == 1 and is_beyond:
+        end = (
+            "The first capture took longer than the budget: without eager and the setting that it "
+            "starts from there is no answer. A larger budget tries more."
+        )
     if not n and experiment.ended_by == "cancelled":
         end = "It was cancelled."
     return " ".join(filter(None, (tried, gave, *left_out, end)))

@@ -254,7 +254,7 @@ def _profiled(c: CandidateComparison) -> Statement:
     before, after = map(format_duration, c.device_time_ns)
     steps = sorted({n for n in c.n_profiled_steps if n is not None})
     n_steps = listed([format_count(n) for n in steps])
-    busy = "CPU time" if c.device_kinds == ("cpu", "cpu") else "Device time"
+    busy = "Profiled CPU time" if c.device_kinds == ("cpu", "cpu") else "Device time"
     # A step can take longer while the device does less: the host is what it waits for.
     step = "" if c.step_time.ratio is None else f", the step itself {_times(c.step_time)},"
     return Statement(

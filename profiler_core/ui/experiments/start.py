@@ -7,6 +7,7 @@ import streamlit as st
 from profiler_core.analysis.findings import Finding
 from profiler_core.capture.built_in import BUILT_IN_WORKLOADS
 from profiler_core.capture.spec import CaptureSpec
+from profiler_core.capture.telemetry.sources import find_gpus
 from profiler_core.door.asker import why_no_capture
 from profiler_core.door.experimenting import Wish, start_experiment
 from profiler_core.errors import FusionscopeError
@@ -64,6 +65,7 @@ def try_button(
     levers = levers_for(finding) if finding is not None else ()
     if finding is not None and not levers:
         return
+    label = f"{label} on this CPU" if _lacks_its_gpu(record, source) else label
     if not st.button(label, key=key, type="tertiary" if finding is not None else "secondary"):
         return
     spec = spec_to_try(record, source)
@@ -77,6 +79,18 @@ def try_button(
         tuple(source),
     )
     _start(spec, wish)
+
+
+def _lacks_its_gpu(record: RunRecord, source: Collection[str]) -> bool:
+    """Was it captured on a GPU, and has this machine none? Its settings are tried on the CPU."""
+    spec = spec_to_try(record, source)
+    was_on_gpu = bool(record.environment.get("gpu"))
+    return was_on_gpu and spec is not None and spec.device == "auto" and not _has_gpu()
+
+
+@st.cache_resource(ttl=60, show_spinner=False)
+def _has_gpu() -> bool:
+    return bool(find_gpus().devices)
 
 
 def experiment_form() -> None:

@@ -32,7 +32,11 @@ def offer_baseline(labels: Mapping[str, str]) -> None:
     if who_may("mark") is None or not own:
         return
     scope = "|".join(own)
-    with st.popover("Keep as baseline", type="tertiary", icon=":material/flag:", width="content"):
+    with st.popover(
+        "Keep as baseline", type="tertiary", icon=":material/flag:", width="content",
+        # Another one after each that was kept: the open one would stay over the page.
+        key=f"fs_bl_menu_{scope}_{st.session_state.get(_kept_key(scope), 0)}",
+    ):  # fmt: skip
         st.caption(_HELP)
         key = next(iter(own))
         if len(own) > 1:
@@ -123,8 +127,13 @@ def _keep(key: str, scope: str) -> None:
     except FusionscopeError as error:
         st.toast(plain_label(f"{error.problem} {error.remedy}"))
         return
+    st.session_state[_kept_key(scope)] = st.session_state.get(_kept_key(scope), 0) + 1
     instead = f"; before it was {former}" if former not in (None, run_id) else ""
     st.toast(plain_label(f"The baseline “{name}” is now {run_id}{instead}."))
+
+
+def _kept_key(scope: str) -> str:
+    return f"fs_bl_kept_{scope}"
 
 
 def _forget(name: str) -> None:

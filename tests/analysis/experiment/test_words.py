@@ -30,6 +30,17 @@ def test_a_setting_that_is_timed_once_more_without_a_lever_is_one():
     assert evidence(again).startswith(f"{len(set(variants))} settings in ")
 
 
+def test_a_first_capture_beyond_the_budget_is_told():
+    experiment, _ = searched(World({}, start_ns=3_000_000.0), (), asked())
+    first = experiment.batches[:1]
+    beyond = msgspec.structs.replace(experiment, batches=first, ended_by="budget", budget_s=0.01)
+    assert "The first capture took longer than the budget" in evidence(beyond)
+    within = msgspec.structs.replace(beyond, budget_s=1e6)
+    assert evidence(within).endswith(
+        "The budget is spent; what was not tried by then was left out."
+    )
+
+
 def test_an_end_before_the_first_timing_says_nothing_of_the_settings():
     experiment, _ = searched(World({}, start_ns=3_000_000.0), (), asked())
     for ended_by, words in (
