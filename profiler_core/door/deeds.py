@@ -1,7 +1,6 @@
 """The processes that a person may start; each function checks the right, audits and starts."""
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -17,8 +16,8 @@ from profiler_core.door.interpreters import (
     interpreter_for,
     with_listed_interpreters,
 )
-from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.ingest.run import open_run
+from profiler_core.door.workload_names import workload_of
+from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.directory import MEASURING
 from profiler_core.jobs.room import needed_to_read, size_of
@@ -172,7 +171,7 @@ def make_file(
     asker = _check_may_look(asker)
     names = [run.name for run in runs]
     write_down(asker, verb, ", ".join(names)[:LONGEST_TITLE], ending=ending)
-    workload = _workload_of(runs)
+    workload = workload_of(runs)
     of = f" of {workload}" if workload else ""
     jobs.forget_made(owner_for(asker), _VERBS.keys(), _KEPT_FILES_BYTES)
     needs: tuple[Need, ...] = ("database",) if verb == "report" else ()  # a report has its review
@@ -184,15 +183,6 @@ def make_file(
         needs=needs,
         owner=owner_for(asker),
     )
-
-
-def _workload_of(runs: Collection[Path]) -> str:
-    """Of the first run, a file's without its folder; "" where it is not known."""
-    for run in runs:
-        with suppress(FusionscopeError):
-            return Path(open_run(run).record.workload or "").name
-        break
-    return ""
 
 
 def read_file(asker: Asker | None, module: str, path: Path, version: str) -> str:

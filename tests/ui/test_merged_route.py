@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.door import deeds
+from profiler_core.door.workload_names import workload_of
 from profiler_core.store import orders
 from profiler_core.store.orders import Order, keep_order, kept_order
 from profiler_core.ui.routes.merged import SCOPE
@@ -74,5 +74,5 @@ def test_what_another_process_offered_is_made_here(tmp_path):
 
 
 def test_a_file_that_is_made_names_its_workload(tmp_path):
-    assert deeds._workload_of((SAMPLES / "default", SAMPLES / "eager")) == SAMPLES.name
-    assert deeds._workload_of((tmp_path / "gone",)) == ""
+    assert workload_of((SAMPLES / "default", SAMPLES / "eager")) == SAMPLES.name
+    assert workload_of((tmp_path / "gone",)) == ""
