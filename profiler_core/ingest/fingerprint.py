@@ -1,12 +1,13 @@
 """The fingerprint of a file: a short key that changes whenever the content does."""
 
 import hashlib
+import os
 import time
 from functools import lru_cache
 from pathlib import Path
 
 from profiler_core.errors import BadInput
-from profiler_core.guarded_open import open_guarded
+from profiler_core.guarded_open import is_shared, open_guarded
 from profiler_core.home import cache_directory
 from profiler_core.ingest.kept_digests import DIGITS, keep_digest, kept_digest
 
@@ -21,7 +22,9 @@ def fingerprint(path: Path) -> str:
     """32 hex digits for the content of the file at `path`; it is read once for each state.
 
     All of it counts: whoever may write a file that looks like another's, with its size, its time
-    and most of its content, would else show his columns for the other's.
+    and most of its content, would else show his columns for the other's. Below `open_below` the
+    path counts too: there others can put another file in its place between hashing and reading,
+    and its columns would be shown for every copy of the first.
 
     Raises:
         OSError: the file cannot be read.
@@ -29,7 +32,13 @@ def fingerprint(path: Path) -> str:
     status = path.stat()
     # Of these times the latter is the system's own; the former is whatever the owner says.
     changed_ns = (status.st_mtime_ns, status.st_ctime_ns)
-    return _fingerprint(path, (status.st_dev, status.st_ino), changed_ns, status.st_size)
+    content = _fingerprint(path, (status.st_dev, status.st_ino), changed_ns, status.st_size)
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - without following any link
+    if not is_shared(absolute):
+        return content
+    return hashlib.blake2b(
+        f"{content} {absolute}".encode(errors="surrogateescape"), digest_size=DIGITS // 2
+    ).hexdigest()
 
 
 @lru_cache(maxsize=4096)
@@ -75,6 +84,26 @@ def columns_folder(path: Path, kind: str, version: int) -> Path:
             remedy="Check the path and its permissions.",
         ) from error
     return cache_directory() / kind / f"v{version}-{key}"
+
+
+def check_unchanged(path: Path, before: str) -> None:
+    """What was just read of a file must be what its fingerprint was made of.
+
+    Else it would be shown wherever a copy of that lies.
+
+    Args:
+        path: the file.
+        before: its fingerprint before it was read.
+
+    Raises:
+        BadInput: it changed, or is gone.
+    """
+    try:
+        if fingerprint(path) == before:
+            return
+    except OSError:
+        pass
+    raise BadInput(f"{path.name} changed while it was read.", remedy="Open it again.")
 
 
 def fingerprint_in(folder: Path) -> str:

@@ -13,7 +13,7 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest import columns
 from profiler_core.ingest.cache_limit import Hold, keep_within_limit
 from profiler_core.ingest.file_kind import Progress, Role, TraceFormat
-from profiler_core.ingest.fingerprint import columns_folder, fingerprint_in
+from profiler_core.ingest.fingerprint import check_unchanged, columns_folder, fingerprint_in
 from profiler_core.ingest.formats import fallback_format
 from profiler_core.ingest.kinds import cached_kind, kind_of_trace, not_read
 from profiler_core.ingest.options import chosen, suffix_of
@@ -41,6 +41,7 @@ def open_trace(path: Path, progress: Progress | None = None, *, name: str | None
     kind = _format_of(path, name)
     options = chosen(kind, fingerprint_in(folder))
     with kind.read(path, progress, scratch=folder.parent, options=options, name=name) as read:
+        check_unchanged(path, fingerprint_in(folder))
         columns.write(folder, read, {RECORDED_BY: kind.recorded_by})
     trace = _load(folder, path)
     keep_within_limit(added=folder)

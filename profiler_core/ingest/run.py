@@ -20,7 +20,7 @@ from profiler_core.ingest import archive
 from profiler_core.ingest.alive import with_current_status
 from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.file_kind import Role
-from profiler_core.ingest.fingerprint import fingerprint
+from profiler_core.ingest.fingerprint import check_unchanged, fingerprint
 from profiler_core.ingest.graph_captures import graph_captures_in, rank_of_trace
 from profiler_core.ingest.kinds import is_archive, is_empty, kind_of, not_read
 from profiler_core.ingest.limits import configured
@@ -211,13 +211,15 @@ def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
 
 def unpacked(file: Path) -> Path:
     """The folder with the files of an archive, unpacked on its first opening."""
-    folder = cache_directory() / "archives" / fingerprint(file)
+    content = fingerprint(file)
+    folder = cache_directory() / "archives" / content
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
     try:
         archive.unpack(file, scratch, configured())
+        check_unchanged(file, content)
         scratch.rename(folder)
     except OSError as error:
         if not folder.is_dir():  # else another process was faster

@@ -14,6 +14,8 @@ from profiler_core.errors import BadInput, Cancelled
 from profiler_core.ingest import columns
 from profiler_core.ingest import fingerprint as fingerprint_module
 from profiler_core.ingest import open as door
+from profiler_core.ingest import run as run_module
+from profiler_core.ingest.file_kind import TraceFormat
 from profiler_core.ingest.fingerprint import fingerprint
 from profiler_core.ingest.kineto.reader import read_kineto, reading
 from profiler_core.model.trace import RECORDED_BY, TABLE_SCHEMAS, Trace
@@ -117,6 +119,40 @@ def test_a_large_file_is_hashed_once_for_all_processes(trace_file, monkeypatch):
     fingerprint_module._fingerprint.cache_clear()  # as in another process
     monkeypatch.setattr(fingerprint_module, "_digest", lambda *_: pytest.fail("hashed"))
     assert fingerprint(trace_file) == before
+
+
+def test_a_file_that_changes_while_it_is_read_leaves_no_columns(trace_file, monkeypatch):
+    """Else they would be shown for what it was, wherever a copy of that lies."""
+    before = Path(shutil.copy(trace_file, trace_file.with_name("before.json")))
+    format_of = door._format_of
+
+    def changed(path: Path, name: str) -> TraceFormat:
+        kind = format_of(path, name)
+        path.write_bytes(path.read_bytes().replace(b"30.125", b"99.125"))
+        return kind
+
+    monkeypatch.setattr(door, "_format_of", changed)
+    with pytest.raises(BadInput, match="changed while it was read"):
+        door.open_trace(trace_file)
+    assert not door.is_cached(before)
+    assert not door.is_cached(trace_file)
+
+
+def test_an_archive_that_changes_while_it_is_unpacked_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path / "home"))
+    packed = tmp_path / "run.zip"
+    packed.write_bytes(b"before")
+    before = Path(shutil.copy(packed, tmp_path / "before.zip"))
+
+    def unpack(file: Path, folder: Path, _limits: object) -> None:
+        file.write_bytes(b"later!")
+        (folder / "trace.json").write_bytes(file.read_bytes())
+
+    monkeypatch.setattr(run_module.archive, "unpack", unpack)
+    with pytest.raises(BadInput, match="changed while it was read"):
+        run_module.unpacked(packed)
+    assert not (tmp_path / "home" / "cache" / "archives" / fingerprint(before)).exists()
+    assert not list((tmp_path / "home").rglob("trace.json"))
 
 
 @pytest.mark.parametrize("table", ["device.arrow", "ops.arrow", "meta.json"])

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from profiler_core.errors import BadInput
+from profiler_core.ingest.fingerprint import check_unchanged, fingerprint_in
 from profiler_core.ingest.memory_snapshot import columns
 from profiler_core.ingest.memory_snapshot.limits import SNAPSHOT_LIMITS, confine
 from profiler_core.ingest.memory_snapshot.opcodes import REMEDY
@@ -21,6 +22,7 @@ def read_into_cache(path: Path) -> int:
     """
     folder = columns.folder_of(path)
     data = _unpacked(path)
+    check_unchanged(path, fingerprint_in(folder))
     confine(len(data))
     try:
         snapshot = plain_objects(data, path.name)
