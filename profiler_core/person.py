@@ -29,8 +29,10 @@ def account(issuer: str, subject: str) -> str:
         subject: of the identity token (`sub`).
     """
     readable = f"{_SIGNED_IN}{issuer}#{subject}"
-    # No issuer has a fragment (OpenID Connect Core 2); with one, two pairs could read alike.
-    if len(readable) <= _LONGEST and readable.isprintable() and "#" not in issuer:
+    # No issuer has a fragment (OpenID Connect Core 2); with one, two pairs could read alike. So
+    # could two that differ in spaces, where names are written: "ada " would sign as "ada".
+    is_plain = readable.isprintable() and readable == " ".join(readable.split())
+    if len(readable) <= _LONGEST and is_plain and "#" not in issuer:
         return readable
     return _SIGNED_IN + hashlib.sha256(f"{issuer}\0{subject}".encode()).hexdigest()
 

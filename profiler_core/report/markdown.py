@@ -3,7 +3,6 @@
 GitHub-flavoured. Foreign names cannot make links, mentions, references to issues or HTML of it.
 """
 
-import re
 from collections.abc import Sequence
 from html import escape
 
@@ -21,6 +20,7 @@ from profiler_core.analysis.wording.compilation import break_line
 from profiler_core.analysis.wording.findings import together_text
 from profiler_core.analysis.wording.sentence import plain as words
 from profiler_core.analysis.wording.verdict import details, headline, statement
+from profiler_core.markdown_text import plain
 from profiler_core.report.contents import Contents
 from profiler_core.report.review_lines import review_lines
 from profiler_core.units import format_difference
@@ -28,9 +28,6 @@ from profiler_core.units import format_difference
 MOST_LINES = 59  # without a review
 _BREAKS, _LOCATIONS = 4, 3
 _FINDINGS, _CHANGES, _NOTES, _RUNS = 3, 5, 6, 4
-_LONGEST = 400  # characters of one sentence
-# The comment must not notify people, refer to issues, or link anywhere by what a name says.
-_ACTIVE = re.compile(r"[\\`*_{}\[\]|~@#]|:(?=//|[\w+-]+:)")
 
 
 def markdown(contents: Contents) -> str:
@@ -66,20 +63,6 @@ def markdown(contents: Contents) -> str:
         ]
     lines += ["", f"<sub>Fusionscope {escape(__version__)}, {contents.made_at[:10]}</sub>", ""]
     return "\n".join(lines)
-
-
-def plain(text: str, longest: int = _LONGEST) -> str:
-    """Text on one line that Markdown shows as it is."""
-    flat = " ".join(text.split())
-    if len(flat) > longest:
-        flat = flat[: longest - 1] + "…"
-    return _ACTIVE.sub(_harmless, escape(flat, quote=False)).replace("www.", "www&#46;")
-
-
-def _harmless(match: re.Match[str]) -> str:
-    """An entity for what would be active even behind a backslash, else a backslash."""
-    character = match.group()
-    return f"&#{ord(character)};" if character in "@#:" else f"\\{character}"
 
 
 def _title(contents: Contents) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.model.review import ReviewSide
 from profiler_core.owner_file import write_owner
@@ -193,3 +194,20 @@ def test_a_review_shows_names_and_keeps_accounts(server: Server, home: Path) -> 
     review = history.review(review_id)
     assert review.person == who.person
     assert review.name_of(review.person) == "ada@example.org"
+
+
+@pytest.mark.parametrize("subject", ["ada ", "ada  lovelace", " ada", "ada\t"])
+def test_who_differs_in_spaces_signs_and_takes_back_nothing_of_anothers(
+    home: Path, subject: str
+) -> None:
+    """A review's names are written without further spaces; a subject may have them."""
+    ada, mallory = account(ISSUER, " ".join(subject.split())), account(ISSUER, subject)
+    review_id = history.begin_review("x", [ReviewSide("k", None, "a")], [], person=ada)
+    history.sign_off(review_id, "accept", person=ada)
+    history.add_note(review_id, "mine", person=ada)
+    history.sign_off(review_id, "regression", person=mallory)
+    (note,) = history.review(review_id).general_notes
+    with pytest.raises(BadInput, match="someone else"):
+        history.delete_note(review_id, note.note_id, person=mallory)
+    signed = {sign.person: sign.decision for sign in history.review(review_id).sign_offs}
+    assert signed == {ada: "accept", mallory: "regression"}

@@ -179,11 +179,13 @@ def test_markdown_is_short_and_has_verdict_table_and_findings(contents):
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("a|b", "a\\|b"),
+        ("a|b", "a&#124;b"),
         ("a\nb", "a b"),
         ("<b>", "&lt;b&gt;"),
-        ("@me", "&#64;me"),
-        ("#12", "&#35;12"),
+        ("@me", "&#64;&#8203;me"),
+        ("#12", "&#35;&#8203;12"),
+        ("see GH-12", "see GH-&#8203;12"),
+        ("gh-pages, high-12", "gh-pages, high-12"),
         ("http://x", "http&#58;//x"),
         ("is: 5", "is: 5"),
         (":tada:", "&#58;tada:"),

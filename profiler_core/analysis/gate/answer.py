@@ -6,11 +6,12 @@ from xml.etree import ElementTree as ET  # only written: nothing is parsed
 from profiler_core.analysis.gate.judgement import Check, Gate
 from profiler_core.analysis.gate.limits import value_text
 from profiler_core.analysis.wording.compilation import break_line
+from profiler_core.markdown_text import plain
 
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 _MARK = {"pass": "✅", "regression": "❌", "cannot judge": "❔", "not compiled": "❌"}
 _FAILURES = ("regression", "not compiled")
-_ACTIVE = re.compile(r"[\\`*_{}\[\]|~@#<>&]")
+_LONGEST = 2_000  # characters of one sentence
 _TITLE = {
     "pass": "The gate is passed",
     "regression": "Regression",
@@ -55,7 +56,7 @@ def junit_xml(gate: Gate, name: str) -> str:
 def summary_markdown(gate: Gate, name: str) -> str:
     """A table for the summary of a job."""
     lines = [
-        f"### {_MARK[gate.outcome]} {_TITLE[gate.outcome]}: {_plain(name)}",
+        f"### {_MARK[gate.outcome]} {_TITLE[gate.outcome]}: {plain(name, _LONGEST)}",
         "",
         "| | | baseline | candidate | limit | |",
         "|---|---|---:|---:|---:|---|",
@@ -64,9 +65,9 @@ def summary_markdown(gate: Gate, name: str) -> str:
         values = [_value(check, check.baseline), _value(check, check.candidate)]
         lines.append(
             f"| {_MARK[check.outcome]} | {check.quantity.label} | {' | '.join(values)} "
-            f"| {_plain(check.limit)} | {_plain(check.sentence)} |"
+            f"| {plain(check.limit, _LONGEST)} | {plain(check.sentence, _LONGEST)} |"
         )
-    lines += ["", *(f"- {_plain(line)}" for line in (*break_lines(gate), *gate.notes))]
+    lines += ["", *(f"- {plain(line, _LONGEST)}" for line in (*break_lines(gate), *gate.notes))]
     return "\n".join(lines).rstrip() + "\n\n"
 
 
@@ -108,10 +109,6 @@ def _escaped(text: str, also: str = "") -> str:
 
 def _value(check: Check, value: float | None) -> str:
     return value_text(check.quantity.kind, value)
-
-
-def _plain(text: str) -> str:
-    return _ACTIVE.sub(lambda m: f"&#{ord(m.group())};", " ".join(text.split()))
 
 
 def _xml(text: str) -> str:
