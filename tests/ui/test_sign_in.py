@@ -1,6 +1,8 @@
 """Roles, ended sign-ins, and every route of ours against whoever is not signed in."""
 
 import json
+import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +16,7 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 from profiler_core.settings import Team
 from profiler_core.ui.routes import OF_MONITORS, OF_PROGRAMS, all_routes
 from profiler_core.ui.routes.token import BadTokenError, sign, verify
-from profiler_core.ui.sign_in import identity_cookie
+from profiler_core.ui.sign_in import ended, identity_cookie
 from profiler_core.ui.sign_in.ended import end, has_ended
 from profiler_core.ui.sign_in.needed import is_needed
 from profiler_core.ui.sign_in.roles import ALLOWED, role_of
@@ -286,3 +288,23 @@ def test_every_page_alone_shows_a_stranger_the_card_only(home: Path, page: Path)
     assert "This server is for a team" in shown
     assert not app.sidebar.children
     assert len(app.button) == len(app.dataframe) == 0
+
+
+def test_a_clock_that_jumps_ahead_lets_no_ended_sign_in_in_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    end("a" * 32)
+    jumped = time.time() + 40 * 24 * 3600
+    monkeypatch.setattr(ended.time, "time", lambda: jumped)
+    end("b" * 32)
+    assert has_ended("a" * 32) and has_ended("b" * 32)
+
+
+def test_of_many_ended_sign_ins_only_old_ones_are_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(ended, "_KEPT_IN_ANY_CASE", 1)
+    end("a" * 32)
+    end("b" * 32)
+    assert has_ended("a" * 32)
+    os.utime(tmp_path / "signed_out" / ("a" * 32), (1, 1))
+    end("c" * 32)
+    assert not has_ended("a" * 32) and has_ended("b" * 32) and has_ended("c" * 32)
