@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from math import prod
 
 from profiler_core.analysis.ledger.fragments import pointer_roles
+from profiler_core.analysis.ledger.graph_calls import generated_name, is_generated
 from profiler_core.analysis.ledger.operators import (
     KERNEL_FREE,
     operator,
@@ -119,6 +120,8 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     common = unit.common
     if common in KERNEL_FREE:
         return 0, 0
+    if is_generated(unit.name):
+        return _of_unread_kernel(unit.name, tensors)
     if operator(unit.name) in _OVERWRITES and unit.name.endswith("_"):  # handed its result first
         first, *others = [prod(shape) * item for shape, item in tensors]
         return sum(others), first
@@ -138,6 +141,17 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     if common in _LOOKUPS:
         sizes[0] = min(sizes[0], written)
     return sum(sizes), written
+
+
+def _of_unread_kernel(name: str, tensors: Sequence[tuple[Shape, int]]) -> Moved | None:
+    """A generated kernel whose code is not known: it is handed its results, too, the largest here.
+
+    None where it looks something up: which of its tensors are tables only the code tells.
+    """
+    if operators_of_kernel(generated_name(name)) & _LOOKUPS:
+        return None
+    sizes = sorted(prod(shape) * item for shape, item in tensors)
+    return sum(sizes[:-1]), sizes[-1]
 
 
 def _looked_up(common: str, table: Shape, indices: Shape) -> int:
