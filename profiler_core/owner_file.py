@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from profiler_core.typed import ready
+
 FILE = "owner.json"
 
 
@@ -22,6 +24,6 @@ def write_owner(folder: Path, person: str) -> None:
 def owner_of(folder: Path) -> str | None:
     """Who uploaded or captured it; None: nobody wrote it down."""
     try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=_Owner).person
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=ready(_Owner)).person
     except (OSError, ValueError, RecursionError):  # whoever captured may have written into it
         return None

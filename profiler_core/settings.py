@@ -71,6 +71,7 @@ import msgspec
 
 from profiler_core.errors import BadInput
 from profiler_core.home import home_directory
+from profiler_core.typed import ready
 
 FILE = "settings.toml"
 _GB = 10**9
@@ -240,7 +241,7 @@ def settings_of(document: Mapping[str, Any], path: Path) -> Settings:
         BadInput: a key that there is not, or a value that it does not take.
     """
     try:
-        decisions = msgspec.convert(document, SettingsFile)
+        decisions = msgspec.convert(document, ready(SettingsFile))
     except ValueError as error:
         raise _unusable(path, error) from error
     numbers = {

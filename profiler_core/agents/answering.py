@@ -13,6 +13,7 @@ import msgspec
 from profiler_core.agents.answer import written
 from profiler_core.agents.runs import library_alone
 from profiler_core.agents.tools import TOOLS
+from profiler_core.typed import ready
 from profiler_core.worker.protocol import Report, answer
 
 
@@ -24,7 +25,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def _answer(_report: Report) -> str:
-    question = msgspec.json.decode(sys.stdin.buffer.read(), type=Question)
+    question = msgspec.json.decode(sys.stdin.buffer.read(), type=ready(Question))
     tools = {tool.__name__: tool for tool in TOOLS}
     with library_alone():
         return written(tools[question.tool](**question.arguments))

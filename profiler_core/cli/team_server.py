@@ -24,6 +24,7 @@ from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.operate.addresses import is_loopback
 from profiler_core.operate.channels import NoRedirect
 from profiler_core.terminal_text import printable
+from profiler_core.typed import ready
 
 SERVER, TOKEN = "FUSIONSCOPE_SERVER", "FUSIONSCOPE_TOKEN"
 _WITHIN_S = 1800.0  # the server may read a large trace before it answers
@@ -112,7 +113,7 @@ class TeamServer:
             except (http.client.HTTPException, OSError) as error:
                 raise self._unreachable(error) from error
         try:
-            return msgspec.json.decode(body, type=kind)
+            return msgspec.json.decode(body, type=ready(kind))
         except (msgspec.MsgspecError, RecursionError) as error:
             raise self._no_answer_of_ours() from error
 

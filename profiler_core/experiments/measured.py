@@ -18,6 +18,7 @@ from profiler_core.model.run import Measurement
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.patched import moved_groups
 from profiler_core.session.run import Run
+from profiler_core.typed import ready
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def held(run: FinishedRun | None) -> Held | None:
 def measurement_of(recorded: Mapping[str, object]) -> Measurement | None:
     """`measurement` of run.json, while it is made; None where it cannot be read."""
     try:
-        return msgspec.convert(dict(recorded), Measurement)
+        return msgspec.convert(dict(recorded), ready(Measurement))
     except msgspec.ValidationError:
         return None
 

@@ -24,6 +24,7 @@ import polars as pl
 
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
+from profiler_core.typed import ready
 
 # Raise it whenever the tables, their columns or their meaning change: old folders are then not
 # found any more, because the version is part of the folder's name.
@@ -102,7 +103,7 @@ def write(folder: Path, trace: Source, metadata: Mapping[str, Any] | None = None
 def load(folder: Path) -> Trace | None:
     """The trace whose columns lie at `folder`, or None where there are none or they are damaged."""
     try:
-        meta = msgspec.json.decode((folder / _META).read_bytes(), type=_Meta)
+        meta = msgspec.json.decode((folder / _META).read_bytes(), type=ready(_Meta))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     if meta.schema_version != SCHEMA_VERSION or set(meta.tables) != set(TABLE_SCHEMAS):
@@ -130,7 +131,7 @@ def load(folder: Path) -> Trace | None:
 def exists(folder: Path) -> bool:
     """Columns of this schema version lie at `folder`; whether they are intact shows on loading."""
     try:
-        meta = msgspec.json.decode((folder / _META).read_bytes(), type=_Meta)
+        meta = msgspec.json.decode((folder / _META).read_bytes(), type=ready(_Meta))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False
     return meta.schema_version == SCHEMA_VERSION and all(

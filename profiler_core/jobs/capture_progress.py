@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from profiler_core.typed import ready
+
 FINAL_PHASES = frozenset({"finished", "failed", "cancelled"})
 POINT = "point"  # begins each capture of a sweep
 
@@ -144,7 +146,7 @@ def read_progress(path: Path) -> CaptureProgress:
 
 def fold(lines: Iterable[bytes]) -> CaptureProgress:
     """Lines -> phases. A line that is cut off or no object of ours is counted, not read."""
-    decoder = msgspec.json.Decoder(ProgressLine)
+    decoder = msgspec.json.Decoder(ready(ProgressLine))
     phases: dict[tuple[str | None, str], PhaseProgress] = {}
     points: list[PointProgress] = []
     latest: ProgressLine | None = None

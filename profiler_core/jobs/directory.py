@@ -26,6 +26,7 @@ from typing import Literal
 import msgspec
 
 from profiler_core.run_directory import LOST_AFTER_S
+from profiler_core.typed import ready
 from profiler_core.worker.environment import Need
 
 SPEC = "spec.json"
@@ -98,12 +99,12 @@ class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_spec(directory: Path) -> JobSpec:
     """The job's spec. Raises OSError or msgspec.MsgspecError where there is none."""
-    return msgspec.json.decode((directory / SPEC).read_bytes(), type=JobSpec)
+    return msgspec.json.decode((directory / SPEC).read_bytes(), type=ready(JobSpec))
 
 
 def read_status(directory: Path) -> JobStatus:
     """The job's status. Raises OSError or msgspec.MsgspecError where there is none."""
-    return msgspec.json.decode((directory / STATUS).read_bytes(), type=JobStatus)
+    return msgspec.json.decode((directory / STATUS).read_bytes(), type=ready(JobStatus))
 
 
 def read_job(directory: Path) -> tuple[JobSpec, JobStatus] | None:

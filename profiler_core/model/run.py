@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from profiler_core.typed import ready
+
 Role = Literal["baseline", "candidate"]
 Status = Literal["running", "finished", "failed", "cancelled", "lost"]
 
@@ -211,9 +213,9 @@ def decoded_record(content: bytes) -> RunRecord:
     Raises:
         msgspec.MsgspecError: it is no JSON, no record, or its words have no end.
     """
-    record = msgspec.json.decode(content, type=RunRecord)
+    record = msgspec.json.decode(content, type=ready(RunRecord))
     if len(content) > _MOST_BYTES_OF_WORDS:
-        words = msgspec.json.decode(content, type=_Words)
+        words = msgspec.json.decode(content, type=ready(_Words))
         n_bytes = sum(len(bytes(part)) for part in (words.spec, words.environment, words.sweep))
         if n_bytes > _MOST_BYTES_OF_WORDS:
             raise msgspec.ValidationError(

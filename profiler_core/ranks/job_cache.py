@@ -11,6 +11,7 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.home import cache_directory
 from profiler_core.ranks import remote
 from profiler_core.ranks.find import RankFiles
+from profiler_core.typed import ready
 
 _VERSION = 13  # of the file; older ones are made anew
 
@@ -19,7 +20,9 @@ def cached_job(rank_files: RankFiles) -> Job | None:
     """The cached job of these files; None where there is none, or it is damaged."""
     path = cache_path(rank_files, "job")
     try:
-        return msgspec.msgpack.decode(path.read_bytes(), type=Job) if path is not None else None
+        return (
+            msgspec.msgpack.decode(path.read_bytes(), type=ready(Job)) if path is not None else None
+        )
     except (OSError, msgspec.MsgspecError):
         return None
 

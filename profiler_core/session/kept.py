@@ -22,6 +22,7 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest.open import cache_folder
 from profiler_core.ranks.job_cache import write
 from profiler_core.session.cache import Cache
+from profiler_core.typed import ready
 
 T = TypeVar("T")
 Made = TypeVar("Made")
@@ -123,7 +124,7 @@ def unpacked(data: bytes, kind: type[T]) -> T | None:
     if not content or checksum != _checksum(content):
         return None
     try:
-        return msgspec.msgpack.decode(content, type=kind, dec_hook=_from_plain)
+        return msgspec.msgpack.decode(content, type=ready(kind), dec_hook=_from_plain)
     except (msgspec.MsgspecError, ValueError, TypeError):
         return None
 
@@ -173,7 +174,7 @@ def _to_plain(value: object) -> object:
 
 def _from_plain(kind: type, value: object) -> object:
     if get_origin(kind) is np.ndarray:
-        array = msgspec.convert(value, _Array)
+        array = msgspec.convert(value, ready(_Array))
         return np.frombuffer(array.data, np.dtype(array.dtype)).reshape(array.shape)
     if kind is Path:
         return Path(str(value))

@@ -17,6 +17,7 @@ import msgspec
 
 from profiler_core.errors import BadInput
 from profiler_core.model.experiment import Experiment
+from profiler_core.typed import ready
 
 FILE = "experiment.json"
 _LOCK = "running.lock"  # held by the process that runs it; the kernel drops it with its holder
@@ -62,7 +63,7 @@ def read_experiment(out: Path, experiment_id: str) -> Experiment:
     """
     path = folder_of(out, experiment_id) / FILE
     try:
-        experiment = msgspec.json.decode(path.read_bytes(), type=Experiment)
+        experiment = msgspec.json.decode(path.read_bytes(), type=ready(Experiment))
     except OSError as error:
         raise BadInput(
             f"There is no experiment {experiment_id}.", remedy="Choose one from the list."

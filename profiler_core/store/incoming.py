@@ -23,6 +23,7 @@ import msgspec
 from profiler_core.errors import BadInput
 from profiler_core.home import uploads_directory
 from profiler_core.owner_file import owner_of
+from profiler_core.typed import ready
 
 MOST_FILES = 200  # a folder of a capture with eight variants has about a hundred
 _FORGET_AFTER_S = 24 * 3600.0
@@ -98,7 +99,7 @@ def received(upload_id: str, positions: tuple[int, ...]) -> tuple[IncomingFile, 
     for position in sorted(set(positions)):
         path, note = directory / f"{position}.data", directory / f"{position}.json"
         if path.is_file() and note.is_file():
-            name = msgspec.json.decode(note.read_bytes(), type=_Note).name
+            name = msgspec.json.decode(note.read_bytes(), type=ready(_Note)).name
             files.append(IncomingFile(position, name, path))
     return tuple(sorted(files, key=lambda file: file.name))
 

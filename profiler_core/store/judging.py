@@ -19,6 +19,7 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.session.measured import required_measurement
 from profiler_core.session.run import Run
 from profiler_core.store import history
+from profiler_core.typed import ready
 from profiler_core.worker.protocol import Report, answer
 
 
@@ -60,7 +61,7 @@ def _directory(run_id: str) -> Path:
 
 
 def _judge(_report: Report) -> Judged:
-    return judged(msgspec.json.decode(sys.stdin.buffer.read(), type=Question))
+    return judged(msgspec.json.decode(sys.stdin.buffer.read(), type=ready(Question)))
 
 
 if __name__ == "__main__":

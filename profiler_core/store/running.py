@@ -15,6 +15,7 @@ import msgspec
 
 from profiler_core.home import home_directory
 from profiler_core.store.private_file import write_private
+from profiler_core.typed import ready
 
 _FILE = "server.json"
 _HEALTH = "api/health"
@@ -75,7 +76,7 @@ def find() -> Running | None:
 
 def _announced() -> Running | None:
     try:
-        return msgspec.json.decode(_path().read_bytes(), type=Running)
+        return msgspec.json.decode(_path().read_bytes(), type=ready(Running))
     except (OSError, msgspec.MsgspecError):
         return None
 

@@ -44,6 +44,7 @@ from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store import incoming
 from profiler_core.store.owners import room_left
 from profiler_core.store.upload_groups import Part, RunParts, give, group, not_clear
+from profiler_core.typed import ready
 from profiler_core.units import format_bytes
 from profiler_core.worker.protocol import Progress, Report, answer
 
@@ -150,7 +151,7 @@ def _accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str) ->
 
 def _accepted_in(target: Path) -> Accepted | None:
     try:
-        return msgspec.json.decode((target / _ACCEPTED).read_bytes(), type=Accepted)
+        return msgspec.json.decode((target / _ACCEPTED).read_bytes(), type=ready(Accepted))
     except (OSError, msgspec.MsgspecError):
         return None
 

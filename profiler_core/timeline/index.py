@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from profiler_core.timeline.build import META
 from profiler_core.timeline.layout import TABLES, VERSION, Layout
+from profiler_core.typed import ready
 
 
 class DamagedIndexError(Exception):
@@ -69,7 +70,7 @@ def open_index(folder: Path) -> Index:
 @lru_cache(maxsize=32)  # a few KB each: the columns stay on disk
 def _opened(folder: Path, _stamp: int) -> Index:
     try:
-        layout = msgspec.json.decode((folder / META).read_bytes(), type=Layout)
+        layout = msgspec.json.decode((folder / META).read_bytes(), type=ready(Layout))
     except (OSError, msgspec.DecodeError) as error:
         raise DamagedIndexError(f"{folder.name}: {error}") from error
     if layout.version != VERSION:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from profiler_core.errors import BadInput, Cancelled, FusionscopeError
+from profiler_core.typed import ready
 from profiler_core.worker.unwritten import not_written
 
 _TAIL_BYTES = 64_000  # holds the newest line of progress many times over
@@ -95,7 +96,7 @@ def last_record(output: int, *, only_near_end: bool = False) -> Record | None:
         data += piece
     lines = data[: data.rfind(b"\n") + 1].splitlines()
     try:
-        return msgspec.json.decode(lines[-1], type=Record) if lines else None
+        return msgspec.json.decode(lines[-1], type=ready(Record)) if lines else None
     except msgspec.MsgspecError:
         return None
 
@@ -121,7 +122,7 @@ def outcome(
         raise ended
     value = record.value if isinstance(record, Result) else b""
     try:
-        return msgspec.json.decode(value, type=kind, dec_hook=_from_plain)
+        return msgspec.json.decode(value, type=ready(kind), dec_hook=_from_plain)
     except msgspec.MsgspecError as error:
         raise BadInput(
             f"{who} gave an answer of another kind: {error}.",

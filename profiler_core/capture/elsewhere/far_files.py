@@ -20,6 +20,7 @@ from profiler_core.capture.elsewhere.transport import sent_text, ssh_words, star
 from profiler_core.errors import BadInput
 from profiler_core.jobs.received import Member
 from profiler_core.jobs.room import KEEP_FREE_BYTES
+from profiler_core.typed import ready
 from profiler_core.units import format_bytes
 
 _FILES_SIDE = Path(__file__).with_name("files_side.py")
@@ -48,7 +49,7 @@ class FarFolder:
             self._run(None, output.fileno(), _LISTED_WITHIN_S, _LONGEST_LISTING)
             output.seek(0)
             try:
-                about = msgspec.json.decode(output.read(_LONGEST_LISTING), type=Listing)
+                about = msgspec.json.decode(output.read(_LONGEST_LISTING), type=ready(Listing))
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise BadInput(
                     f"{self.address.host} did not list {self.folder}: {error}.",

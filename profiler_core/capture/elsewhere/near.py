@@ -40,6 +40,7 @@ from profiler_core.jobs.brought import (
 )
 from profiler_core.jobs.command import GRACE_S, FarCommand
 from profiler_core.jobs.room import KEEP_FREE_BYTES
+from profiler_core.typed import ready
 from profiler_core.units import format_bytes
 
 _LOOK_EVERY_S = 0.2
@@ -142,7 +143,7 @@ class _Work:
         for raw in data.splitlines(keepends=True):
             # What is no line of ours stays there; some nests without end.
             with contextlib.suppress(ValueError, RecursionError):
-                self._listener(msgspec.json.decode(raw, type=ProgressLine))
+                self._listener(msgspec.json.decode(raw, type=ready(ProgressLine)))
                 if self._file is not None:
                     with self._file.open("ab") as file:
                         file.write(raw)
@@ -338,7 +339,7 @@ class _Failure(msgspec.Struct):
 def _told(file: Path) -> FusionscopeError:
     try:
         with file.open("rb") as opened:
-            failure = msgspec.json.decode(opened.read(_LONGEST_FAILURE), type=_Failure)
+            failure = msgspec.json.decode(opened.read(_LONGEST_FAILURE), type=ready(_Failure))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return CaptureFailed(f"What came back cannot be read: {error}.", remedy="Try it again.")
     kind = Cancelled if failure.is_cancelled else CaptureFailed

@@ -16,6 +16,7 @@ from profiler_core.errors import BadInput
 from profiler_core.ingest.limits import configured
 from profiler_core.ingest.stream import Stream
 from profiler_core.model.trace import Trace
+from profiler_core.typed import ready
 
 CATEGORY = "cuda_profiler_range"
 # The whole file is in memory at once; kernels run one at a time under this profiler, so that
@@ -57,7 +58,7 @@ def read_ranges(path: Path, trace: Trace) -> pl.DataFrame:
                 remedy="Record fewer steps with profiler_metrics.",
             )
     try:
-        read = msgspec.json.decode(bytes(data), type=_File | list[_Event])
+        read = msgspec.json.decode(bytes(data), type=ready(_File | list[_Event]))
         events = read.traceEvents if isinstance(read, _File) else read
         range_events = sorted(
             (event for event in events if event.cat == CATEGORY), key=lambda event: float(event.ts)

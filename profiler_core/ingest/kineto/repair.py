@@ -19,6 +19,7 @@ from profiler_core.ingest.kineto import mend_text
 from profiler_core.ingest.kineto.wide_rows import Event, wide_rows
 from profiler_core.ingest.limits import Limits
 from profiler_core.model.tally import CUT_BETWEEN, CUT_SHORT
+from profiler_core.typed import ready
 
 UNREADABLE = "not readable as JSON"
 NOT_CLOSED = "closing bracket missing"
@@ -73,7 +74,7 @@ class Mender:
         try:
             if self.in_object:
                 document = b'{"traceEvents":[' + text
-                events = bytes(msgspec.json.decode(document, type=_Document).traceEvents)
+                events = bytes(msgspec.json.decode(document, type=ready(_Document)).traceEvents)
                 after = b'{"_":0' + document[len(b'{"traceEvents":') + len(events) :]
                 self.metadata = _plain(msgspec.json.decode(after, type=dict[str, Any]))
             else:

@@ -18,6 +18,7 @@ from profiler_core.ingest.stream import Stream
 from profiler_core.model.run import RunFiles
 from profiler_core.model.tally import Tally
 from profiler_core.model.telemetry import GpuSample, GpuSamples, HostSample, HostSamples
+from profiler_core.typed import ready
 
 MOST_BYTES = 32 << 20  # over an hour at 20 Hz; decoding it takes about a quarter second
 
@@ -69,7 +70,7 @@ def read_run_samples(run: RunFiles) -> RunSamples:
 
 
 def _read(path: Path, kind: type[_Sample]) -> tuple[tuple[_Sample, ...], Tally]:
-    decode = msgspec.json.Decoder(kind).decode
+    decode = msgspec.json.Decoder(ready(kind)).decode
     samples: list[_Sample] = []
     n_lines = n_bad = 0
     for line in _content(path).split(b"\n"):

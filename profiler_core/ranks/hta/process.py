@@ -8,6 +8,7 @@ from profiler_core.errors import BadInput
 from profiler_core.ranks.find import RankFiles
 from profiler_core.ranks.hta.answer import HtaAnswer
 from profiler_core.ranks.job_cache import cache_path, write
+from profiler_core.typed import ready
 from profiler_core.worker.environment import Need
 from profiler_core.worker.process import DidNotRun
 from profiler_core.worker.worker import ask
@@ -27,7 +28,7 @@ def hta_answer(
     cached = _cache_path(rank_files, baseline)
     if cached is not None and cached.is_file():
         try:
-            return msgspec.json.decode(cached.read_bytes(), type=HtaAnswer)
+            return msgspec.json.decode(cached.read_bytes(), type=ready(HtaAnswer))
         except msgspec.DecodeError:
             cached.unlink(missing_ok=True)
     answer = _run_hta([location, *([baseline[0]] if baseline else [])])

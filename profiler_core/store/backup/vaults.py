@@ -25,6 +25,7 @@ import msgspec
 from profiler_core.errors import BadInput
 from profiler_core.store.backup.manifest import FORMAT, BackupFile, Manifest
 from profiler_core.store.history.packing import BLOCK_BYTES, PACKED
+from profiler_core.typed import ready
 
 ZIP = ".zip"
 _LARGEST_MANIFEST_BYTES = 1 << 30
@@ -273,7 +274,7 @@ def blocks_of(path: Path) -> Iterator[bytes]:
 
 def _manifest(content: bytes) -> Manifest:
     try:
-        manifest = msgspec.json.decode(content, type=Manifest)
+        manifest = msgspec.json.decode(content, type=ready(Manifest))
     except (ValueError, RecursionError) as error:
         raise BadInput(
             f"The manifest of the backup cannot be read: {error}.", remedy="Take another backup."

@@ -16,6 +16,7 @@ from profiler_core.store.catalogue.keeping import refresh
 from profiler_core.store.catalogue.rows import LineOfRun, group_of
 from profiler_core.store.library import Comparable, Origin
 from profiler_core.store.sweeps import SweepGroup
+from profiler_core.typed import ready
 
 _WHOLE = "SELECT c.*, payload FROM captures AS c JOIN payloads USING (key) "
 _LINE = "SELECT key, origin, created_at, title, lines, n_readable FROM captures "
@@ -209,7 +210,7 @@ def _line(row: Any) -> Line:
         row["origin"],
         row["title"],
         row["created_at"],
-        msgspec.json.decode(row["lines"], type=tuple[LineOfRun, ...]),
+        msgspec.json.decode(row["lines"], type=ready(tuple[LineOfRun, ...])),
         row["n_readable"],
     )
 

@@ -13,6 +13,7 @@ from profiler_core.model.run import RunRecord
 from profiler_core.store.key_parts import encode_part
 from profiler_core.store.library import Comparable, Entry, Origin, labels_of
 from profiler_core.store.listing import Stamp
+from profiler_core.typed import ready
 
 _LONGEST_LINE = 200  # characters of a title or a label in a menu
 _LONGEST_WORDS = 4000
@@ -107,7 +108,7 @@ def _decoded(key: str, origin: Origin, folder: Path, stamp: str, payload: bytes)
             problem=kept.problem,
             is_abridged=True,
         )
-        for kept in msgspec.json.decode(payload, type=tuple[_Kept, ...])
+        for kept in msgspec.json.decode(payload, type=ready(tuple[_Kept, ...]))
     ]
     created = max(entry.run.created_at or "" for entry in entries)
     return Comparable(key, origin, folder, entries[0], tuple(entries[1:]), created)

@@ -20,6 +20,7 @@ from profiler_core.store.history.reviews import ReviewChanged, no_review, signat
 from profiler_core.store.history.rows import stored
 from profiler_core.store.history.tables import review_findings, review_tasks, reviews
 from profiler_core.store.history.upsert import insert_or_update
+from profiler_core.typed import ready
 
 UNFINISHED: tuple[FindingState, ...] = ("open", "doing")
 _LONGEST_OWNER = 200
@@ -165,7 +166,7 @@ def tasks_of(connection: Connection, review_id: str) -> tuple[FindingTask, ...]:
 def difference_in(column: object) -> Difference | None:
     """The record of a column; None where it holds none that this version understands."""
     try:
-        return msgspec.convert(column, Difference | None)
+        return msgspec.convert(column, ready(Difference | None))
     except msgspec.ValidationError:
         return None
 

@@ -15,6 +15,7 @@ from profiler_core.door import deeds
 from profiler_core.door.asker import Asker, check_may_capture
 from profiler_core.door.interpreters import interpreter_for
 from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.typed import ready
 from profiler_core.ui.sign_in.asker import asker
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.worker.process import DidNotRun
@@ -139,7 +140,7 @@ class _Question:
 
     def _ask(self, question: deeds.Question) -> None:
         try:
-            self.answer = msgspec.json.decode(question.answer(_WITHIN_S), type=Machine)
+            self.answer = msgspec.json.decode(question.answer(_WITHIN_S), type=ready(Machine))
         except DidNotRun as error:
             self.answer = Machine(
                 problem="The interpreter did not answer within six minutes."

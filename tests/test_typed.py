@@ -1,0 +1,49 @@
+"""Threads that decode one class at once, in a process that a null pointer may end."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+THREADS = """
+import sys, threading
+import msgspec
+from profiler_core.typed import ready
+
+sys.setswitchinterval(1e-6)
+
+def nested(number):
+    kind = None
+    for depth in range(40):
+        fields = [(f"f{n}", int | None if n % 2 else str | None, None) for n in range(20)]
+        if kind is not None:
+            fields.append(("below", tuple[kind, ...], ()))
+        kind = msgspec.defstruct(f"Kind{number}_{depth}", fields)
+    return kind
+
+for number in range(60):
+    kind, barrier = nested(number), threading.Barrier(4)
+    def decode():
+        barrier.wait()
+        msgspec.json.decode(b'{"f1": 3, "below": [{"below": [{"f2": "x"}]}]}', type=PREPARED)
+    threads = [threading.Thread(target=decode) for _ in range(4)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+print("whole")
+"""
+
+
+def ended(kind: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", THREADS.replace("PREPARED", kind)],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+
+
+def test_threads_decode_a_class_that_none_has_met_at_once() -> None:
+    done = ended("ready(kind)")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "whole\n", "")
+
+
+def test_msgspec_alone_does_not_survive_that() -> None:
+    """Once it does, `profiler_core.typed` can go."""
+    assert any(ended("kind").returncode < 0 for _ in range(5))
