@@ -2,22 +2,29 @@
 
 It speaks GitHub's API, with the token of the environment. The comment is found again by a line that
 no reader sees; of several that have it the newest that the token may change is taken.
+
+A job that holds the token runs no code of the pull request: that ran in another one, whose files it
+is handed (`--untrusted`), and whose pull request GitHub names by the event `workflow_run`.
 """
 
 import argparse
+import errno
 import http.client
 import json
 import os
 import re
+import stat
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from profiler_core.errors import BadInput
+from profiler_core.markdown_text import document
 from profiler_core.operate.addresses import is_loopback
 from profiler_core.operate.channels import NoRedirect
 
@@ -50,6 +57,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--name", default="fusionscope", metavar="NAME",
         help="of the comment: each name has one of its own on a pull request",
     )  # fmt: skip
+    parser.add_argument(
+        "--untrusted", action="store_true",
+        help="code of somebody else wrote the files: no link is followed, and of their text "
+        "headings, lists, tables and emphasis are left; no HTML, image, link or mention",
+    )  # fmt: skip
     parser.add_argument("--link", metavar="URL", help="where the comparison can be opened")
 
 
@@ -69,12 +81,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadInput(
             f"{repository[:80]!r} is no repository.", remedy="Pass --repository OWNER/NAME."
         )
-    number = arguments.pull_request or _number_of_event()
     marker = f"<!-- fusionscope: {arguments.name} -->"
-    body = _body(marker, [_text(file) for file in arguments.file], arguments.link)
+    read = _untrusted if arguments.untrusted else _text
+    body = _body(marker, [read(file) for file in arguments.file], arguments.link)
     address = _address()
     try:
-        print(_Issue(address, _token(), repository, number).put(marker, body))
+        asked = _Repository(address, _token(), repository)
+        number = arguments.pull_request or _number_of_event(asked)
+        if number is None:
+            print("The pull request was closed, or has a newer commit.", file=sys.stderr)
+            return 0
+        print(_Issue(asked, number).put(marker, body))
     except (KeyError, TypeError, AttributeError) as error:
         raise BadInput(
             f"{address} answers, but not as GitHub's API does.",
@@ -87,9 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 class _Issue:
     """The comments of one pull request: to the API it is an issue."""
 
-    api: str
-    token: str = field(repr=False)
-    repository: str
+    repository: "_Repository"
     number: int
 
     def put(self, marker: str, body: str) -> str:
@@ -98,29 +113,44 @@ class _Issue:
             if comment.get("body") == body:
                 return str(comment.get("html_url", ""))
             try:
-                path = f"/repos/{self.repository}/issues/comments/{int(comment['id'])}"
-                return str(self._ask("PATCH", path, {"body": body})["html_url"])
+                path = f"/issues/comments/{int(comment['id'])}"
+                return str(self.repository.ask("PATCH", path, {"body": body})["html_url"])
             except _Refused as error:
                 if error.status not in _NOT_OURS:
                     raise
-        return str(self._ask("POST", self._comments, {"body": body})["html_url"])
+        return str(self.repository.ask("POST", self._comments, {"body": body})["html_url"])
 
     @property
     def _comments(self) -> str:
-        return f"/repos/{self.repository}/issues/{self.number}/comments"
+        return f"/issues/{self.number}/comments"
 
     def _with(self, marker: str) -> list[Mapping[str, Any]]:
         matching: list[Mapping[str, Any]] = []
         for page in range(1, _MOST_PAGES + 1):
-            comments = self._ask("GET", f"{self._comments}?per_page={_PAGE}&page={page}")
+            comments = self.repository.ask("GET", f"{self._comments}?per_page={_PAGE}&page={page}")
             matching += [c for c in comments if str(c.get("body") or "").startswith(marker)]
             if len(comments) < _PAGE:
                 break
         return matching
 
-    def _ask(self, method: str, path: str, wish: Mapping[str, str] | None = None) -> Any:
+
+@dataclass(frozen=True)
+class _Repository:
+    """The API below one repository."""
+
+    api: str
+    token: str = field(repr=False)
+    name: str
+
+    def ask(self, method: str, path: str, wish: Mapping[str, str] | None = None) -> Any:
+        """What it answers; `path` begins behind the repository.
+
+        Raises:
+            BadInput: it refuses, or does not answer.
+        """
         data = None if wish is None else json.dumps(wish).encode()
-        request = urllib.request.Request(f"{self.api}{path}", data, method=method)  # noqa: S310
+        url = f"{self.api}/repos/{self.name}{path}"
+        request = urllib.request.Request(url, data, method=method)  # noqa: S310
         request.add_unredirected_header("Authorization", f"Bearer {self.token}")
         request.add_header("Accept", "application/vnd.github+json")
         request.add_header("Content-Type", "application/json")
@@ -175,16 +205,51 @@ def _text(file: Path) -> str:
         raise BadInput(f"{file} cannot be read: {why}.", remedy="Pass a Markdown file.") from error
 
 
-def _number_of_event() -> int:
+def _untrusted(file: Path) -> str:
+    """As `_text`, of a file that somebody else's code wrote."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as source:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "it is no plain file")
+            text = source.read(4 * _LONGEST).decode("utf-8", "replace")
+    except OSError as error:
+        raise BadInput(
+            f"{file} cannot be read: {error.strerror}.", remedy="Pass a Markdown file."
+        ) from error
+    return document(text).strip() + "\n"
+
+
+def _number_of_event(repository: _Repository) -> int | None:
+    """Of the pull request that the job is about; None: it is closed, or has a newer commit."""
     path = os.environ.get(_EVENT, "")
     try:
         event = json.loads(Path(path).read_text("utf-8")) if path else {}
+        if "workflow_run" in event:
+            return _number_of_head(repository, event["workflow_run"])
         return int((event.get("pull_request") or event["issue"])["number"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(
             "No pull request is named, and this job was not started by one.",
             remedy="Pass --pull-request N.",
         ) from error
+
+
+def _number_of_head(repository: _Repository, run: Mapping[str, Any]) -> int | None:
+    """Of the open pull request whose newest commit the run of a workflow was about.
+
+    GitHub says what ran; nothing of what the run left behind names the pull request.
+    """
+    head, owner = str(run["head_sha"]), str(run["head_repository"]["owner"]["login"])
+    query = urlencode({"state": "open", "head": f"{owner}:{run['head_branch']}", "per_page": _PAGE})
+    pulls = repository.ask("GET", f"/pulls?{query}")
+    numbers = [int(pull["number"]) for pull in pulls if pull["head"]["sha"] == head]
+    if len(numbers) > 1:
+        raise BadInput(
+            f"The commit {head[:12]} is the newest of several pull requests.",
+            remedy="Pass --pull-request N.",
+        )
+    return numbers[0] if numbers else None
 
 
 def _token() -> str:

@@ -32,6 +32,7 @@ class Api(ThreadingHTTPServer):
         self.comments: list[dict[str, object]] = []
         self.asked: list[tuple[str, str]] = []
         self.redirect = ""
+        self.pulls: list[dict[str, object]] = []
 
     @property
     def url(self) -> str:
@@ -48,6 +49,9 @@ class Handler(BaseHTTPRequestHandler):
     server: Api
 
     def do_GET(self) -> None:
+        if urlsplit(self.path).path.endswith("/pulls"):
+            self._answer(200, self.server.pulls)
+            return
         page = int(parse_qs(urlsplit(self.path).query)["page"][0])
         self._answer(200, self.server.comments[(page - 1) * 100 : page * 100])
 
@@ -188,7 +192,12 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def run_steps(
-    folder: Path, server: Api, python: Path, captured: Path | None = None, **inputs: str
+    folder: Path,
+    server: Api,
+    python: Path,
+    captured: Path | None = None,
+    event_name: str = "pull_request",
+    **inputs: str,
 ) -> list[tuple[str, int]]:
     """The steps of action.yml with these inputs; (id, exit status) of each that ran.
 
@@ -209,6 +218,7 @@ def run_steps(
     given |= {"token": TOKEN, **{name.replace("_", "-"): text for name, text in inputs.items()}}
     values = {f"inputs.{name}": text for name, text in given.items()}
     values |= {"steps.capture.outputs.folder": "", "steps.gate.outputs.status": ""}
+    values |= {"github.event_name": event_name}
     values |= {"inputs.against || format('origin/{0}', github.base_ref)": "origin/main"}
     ended: list[tuple[str, int]] = []
     for step in action["runs"]["steps"]:
@@ -231,6 +241,8 @@ def run_steps(
             text=True,
         )  # fmt: skip
         ended.append((step["id"], process.returncode))
+        if process.returncode:
+            break
         for line in output.read_text().splitlines():
             name, _, text = line.partition("=")
             values[f"steps.{step['id']}.outputs.{name}"] = text
@@ -239,16 +251,19 @@ def run_steps(
 
 def test_the_steps_of_the_action_judge_report_and_comment_once(api, tmp_path, quick_python):
     runs = {"baseline": str(SAMPLE / "eager"), "candidate": str(SAMPLE / "default")}
-    passed = run_steps(tmp_path, api, quick_python, **runs, limits="--max-step-time +80%")
-    assert passed == [("gate", 0), ("comment", 0), ("end", 0)]
+    passed = run_steps(
+        tmp_path, api, quick_python, **runs, limits="--max-step-time +80%", comment="true"
+    )
+    assert passed == [("allowed", 0), ("gate", 0), ("comment", 0), ("end", 0)]
     (comment,) = api.comments
     assert "The gate is passed" in comment["body"] and "customcnn" in comment["body"]
     assert "The gate is passed" in (tmp_path / "summary.md").read_text()
     assert (tmp_path / "fusionscope-runs" / "report.html").stat().st_size > 10_000
     failed = run_steps(
-        tmp_path, api, quick_python, **runs, limits="--max-kernels 1", link="https://scope.test/x"
-    )
-    assert failed == [("gate", 0), ("comment", 0), ("end", 1)]
+        tmp_path, api, quick_python, **runs, limits="--max-kernels 1", link="https://scope.test/x",
+        comment="true",
+    )  # fmt: skip
+    assert failed == [("allowed", 0), ("gate", 0), ("comment", 0), ("end", 1)]
     (comment,) = api.comments
     assert "Regression" in comment["body"] and "(https://scope.test/x)" in comment["body"]
 
@@ -268,21 +283,22 @@ def test_the_capture_of_this_job_is_judged_whatever_else_lies_there(
     (runs / "gate.xml").symlink_to(victim)
     steps = run_steps(
         tmp_path, api, quick_python, captured, workload="model.py:build",
-        baseline=str(SAMPLE / "eager"), limits="--max-step-time +80%", comment="false",
+        baseline=str(SAMPLE / "eager"), limits="--max-step-time +80%",
     )  # fmt: skip
-    assert steps == [("capture", 0), ("gate", 0), ("end", 0)]
+    assert steps == [("allowed", 0), ("capture", 0), ("gate", 0), ("end", 0)]
+    assert api.asked == []  # no comment by itself: the token is not this job's to have
     assert victim.read_text() == "mine"
 
 
 def test_what_lies_in_the_folder_of_runs_is_no_candidate(api, tmp_path, quick_python):
     """Without a capture of this job nothing of the pull request's own files is judged."""
     shutil.copytree(SAMPLE / "default", tmp_path / "fusionscope-runs" / "99991231-0" / "default")
-    steps = run_steps(tmp_path, api, quick_python, baseline=str(SAMPLE / "eager"), comment="false")
-    assert steps[0] == ("gate", 2)
+    steps = run_steps(tmp_path, api, quick_python, baseline=str(SAMPLE / "eager"))
+    assert steps == [("allowed", 0), ("gate", 2)]
 
 
 def test_a_server_that_is_no_github_is_told_so(api, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(comment_verb._Issue, "_ask", lambda *_: {"message": "hello"})
+    monkeypatch.setattr(comment_verb._Repository, "ask", lambda *_: {"message": "hello"})
     (tmp_path / "x.md").write_text("x")
     for name, text in environment_of(api, tmp_path / "none").items():
         monkeypatch.setenv(name, text)
@@ -295,3 +311,109 @@ def test_a_server_that_is_no_github_is_told_so(api, monkeypatch, capsys, tmp_pat
 def test_no_input_stands_in_a_script_of_the_action():
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     assert [step["id"] for step in action["runs"]["steps"] if "${{" in step["run"]] == []
+
+
+def test_the_action_refuses_an_event_that_brings_the_secrets(api, tmp_path, quick_python):
+    steps = run_steps(
+        tmp_path, api, quick_python, tmp_path, event_name="pull_request_target", workload="m.py:f"
+    )
+    assert steps == [("allowed", 2)]
+
+
+# --- the two workflows of deploy/github ---
+
+MEASURES, COMMENTS = (
+    yaml.safe_load((ROOT / "deploy" / "github" / name).read_text())
+    for name in ("performance.yml", "performance-comment.yml")
+)
+ON = True  # how YAML 1.1 reads the key `on`
+
+
+def test_what_runs_the_pull_requests_code_may_only_read():
+    assert MEASURES["permissions"] == {"contents": "read"}
+    assert MEASURES[ON] == "pull_request"
+    (job,) = MEASURES["jobs"].values()
+    assert "permissions" not in job
+    assert "secrets." not in str(job) and "token" not in str(job)
+    checkout = job["steps"][0]
+    assert checkout["with"]["persist-credentials"] is False
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    assert action["inputs"]["comment"]["default"] == "false"
+
+
+def test_what_may_write_runs_nothing_of_the_pull_request():
+    assert COMMENTS[ON] == {"workflow_run": {"workflows": ["performance"], "types": ["completed"]}}
+    assert MEASURES["name"] == "performance"
+    assert COMMENTS["permissions"] == {"actions": "read", "pull-requests": "write"}
+    (job,) = COMMENTS["jobs"].values()
+    assert "self-hosted" not in str(job["runs-on"])
+    uses = [step["uses"] for step in job["steps"] if "uses" in step]
+    assert uses == ["actions/download-artifact@v4"]
+    assert [step for step in job["steps"] if "${{" in step.get("run", "")] == []
+
+
+@pytest.fixture
+def after_a_run(api, tmp_path, monkeypatch):
+    """The event of the second workflow, and what the first one left."""
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "gate.md").write_text("### Passed")
+    (files / "report.md").write_text("**Faster** says @everybody ![x](//evil.test/p)")
+    run = {"head_sha": "a" * 40, "head_branch": "tune & test",
+           "head_repository": {"owner": {"login": "fork"}}}  # fmt: skip
+    (tmp_path / "event.json").write_text(json.dumps({"workflow_run": run}))
+    api.pulls = [
+        {"number": 6, "head": {"sha": "b" * 40}},
+        {"number": 7, "head": {"sha": "a" * 40}},
+    ]
+    return files
+
+
+def post(files: Path, folder: Path, python: Path) -> subprocess.CompletedProcess[str]:
+    """The last step of the second workflow."""
+    step = COMMENTS["jobs"]["comment"]["steps"][-1]
+    command = folder / "bin" / "fusionscope"
+    command.parent.mkdir(exist_ok=True)
+    command.write_text(f'#!/bin/sh\nexec {python} -m profiler_core "$@"\n')
+    command.chmod(0o755)
+    path = f"{command.parent}:{os.environ['PATH']}"
+    variables = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "FILES": str(files)}
+    return subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", step["run"]],
+        env=variables, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_what_the_first_workflow_left_is_posted_as_data(api, tmp_path, after_a_run, quick_python):
+    process = post(after_a_run, tmp_path, quick_python)
+    assert process.returncode == 0, process.stderr
+    (comment,) = api.comments
+    assert comment["body"].startswith(f"{MARKER}\n### Passed\n\n**Faster** says &#64;&#8203;every")
+    assert "![x]&#8203;(" in comment["body"]
+    assert ("GET", "/repos/acme/model/pulls?state=open&head=fork%3Atune+%26+test&per_page=100") in (
+        api.asked
+    )
+    api.pulls.pop()  # somebody pushed meanwhile: that push has a run of its own
+    (after_a_run / "gate.md").write_text("### Failed")
+    process = post(after_a_run, tmp_path, quick_python)
+    assert (process.returncode, len(api.comments)) == (0, 1)
+    assert "newer commit" in process.stderr
+    assert "Passed" in api.comments[0]["body"]
+
+
+def test_one_commit_of_two_pull_requests_is_a_sentence(api, after_a_run, capsys):
+    api.pulls[0]["head"]["sha"] = "a" * 40
+    assert main(["comment", str(after_a_run / "gate.md")]) == 2
+    assert "several pull requests" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_no_file_of_the_runner_is_posted(api, tmp_path, after_a_run, capsys, kind):
+    secret, gate = tmp_path / "secret", after_a_run / "gate.md"
+    secret.write_text("s3cret")
+    gate.unlink()
+    {"link": lambda: gate.symlink_to(secret), "pipe": lambda: os.mkfifo(gate),
+     "folder": gate.mkdir}[kind]()  # fmt: skip
+    assert main(["comment", "--untrusted", str(gate)]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert api.comments == []
