@@ -68,8 +68,8 @@ def start_try(
 ) -> Trying:
     """Try settings of torch.compile on a workload, measured. Poll by try_progress.
 
-    workload: as for start_capture. levers: names, or KEY=VALUE of Inductor's; empty: all that fit.
-    start: the variant to begin with. options: KEY=VALUE of the workload's function.
+    workload: as for start_capture. levers: names, LEVER=VALUE or KEY=VALUE of Inductor's; empty:
+    all that fit. start: the variant to begin with. options: KEY=VALUE of the workload's function.
     """
     spec = CaptureSpec(
         workload=workload,

@@ -13,7 +13,7 @@ from profiler_core.door import deeds
 from profiler_core.door.asker import asker_now, current_asker
 from profiler_core.door.turns import Turns
 from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.store.shown_paths import without_server_paths
+from profiler_core.store.shown_paths import texts_in, without_server_paths
 
 _READING = Turns(4, 2, "an agent's question")
 _CAPTURING = Turns(32, 8, "an agent's capture")  # most of them wait
@@ -37,7 +37,7 @@ async def _answered(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -
     try:
         return without_server_paths(await asked)
     except FusionscopeError as error:
-        problem = without_server_paths(error.problem, tuple(map(str, arguments.values())))
+        problem = without_server_paths(error.problem, tuple(texts_in(arguments)))
         raise BadInput(problem, remedy=without_server_paths(error.remedy)) from error
 
 

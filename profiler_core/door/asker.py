@@ -21,7 +21,8 @@ class Asker:
 
     person: as the audit writes it. role: on a server where people sign in. deeds: what the role
     allows (`ui/sign_in/roles.py`). is_own_machine: nobody else can reach the server, and nobody
-    signs in. signed_in: the person is known by a sign-in. is_agent: asked over MCP.
+    signs in. signed_in: the person is known by a sign-in. is_agent: asked over MCP. token: the id
+    of the API token by which this person asks.
     """
 
     person: str
@@ -30,6 +31,7 @@ class Asker:
     is_own_machine: bool = False
     signed_in: bool = False
     is_agent: bool = False
+    token: str | None = None
 
 
 _current: ContextVar[Asker | None] = ContextVar("asker", default=None)
@@ -109,3 +111,16 @@ def check_may_capture(asker: Asker | None) -> Asker:
     if refusal is not None or asker is None:
         raise Refused(refusal or "", remedy="Look at the runs that are here.")
     return asker
+
+
+def may_look_at_files(asker: Asker | None) -> bool:
+    """Whether a file whose path this person types may be looked at here, to say what is wrong.
+
+    Who runs code as this user of the system reads it anyway; nobody else learns what lies there.
+
+    Raises:
+        BadInput: settings.toml cannot be used.
+    """
+    if asker is None or why_no_capture(asker) is not None:
+        return False
+    return asker.is_own_machine or settings().runner_user is None

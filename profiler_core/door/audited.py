@@ -1,10 +1,24 @@
 """What every deed needs: whose it is, the environment of the code it runs, its audit entry."""
 
+from typing import TypedDict
+
 from profiler_core.door.asker import AGENT, Asker
 from profiler_core.settings import settings
 from profiler_core.worker.environment import child_environment
 
 LONGEST_TITLE = 300
+
+
+class Whose(TypedDict):
+    """What a job keeps of who asked for it, as words of `jobs.submit`."""
+
+    owner: str | None
+    token: str | None
+
+
+def whose(asker: Asker) -> Whose:
+    """To be kept with each job that somebody asks for."""
+    return {"owner": owner_for(asker), "token": asker.token}
 
 
 def owner_for(asker: Asker) -> str | None:

@@ -9,7 +9,7 @@ from profiler_core import home
 from profiler_core.capture.elsewhere.host import called, host_words
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture, why_no_capture
-from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
+from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, whose, write_down
 from profiler_core.door.hosts import host_for, with_its_interpreter
 from profiler_core.door.interpreters import (
     check_workload,
@@ -72,7 +72,7 @@ def start_capture(asker: Asker | None, spec: CaptureSpec, host_name: str = "") -
         title=title,
         device=spec.device if host is None else f"{spec.device} of {called(host)}",
         environment=for_code_of(asker),
-        owner=owner_for(asker),
+        **whose(asker),
         out=out,
         capture=spec.to_dict(),
         runner=runner,
@@ -181,7 +181,7 @@ def make_file(
         kind=verb,
         title=f"{_VERBS.get(verb, verb)}{of}: {', '.join(names)}"[:LONGEST_TITLE],
         needs=needs,
-        owner=owner_for(asker),
+        **whose(asker),
     )
 
 
@@ -205,7 +205,7 @@ def read_file(asker: Asker | None, module: str, path: Path, version: str) -> str
         title=f"{path.parent.name}/{path.name}"[-LONGEST_TITLE:],
         subject=f"{module}\n{path}\n{version}",
         is_shared=True,
-        owner=owner_for(asker),
+        **whose(asker),
         needed_bytes=needed_to_read(path),
         input_bytes=size_of(path),
     )
@@ -239,7 +239,7 @@ def start_reading_upload(asker: Asker | None, upload_id: str, file_numbers: Coll
     """
     asker = _check_may_upload(asker)
     write_down(asker, "upload", f"upload/{upload_id}", n_files=len(file_numbers))
-    names = [file.name for file in incoming.received(upload_id, tuple(file_numbers))]
+    names = [file.label for file in incoming.received(upload_id, tuple(file_numbers))]
     words = (upload_id, *map(str, file_numbers), f"--owner={asker.person}")
     return _submit_ingest(
         asker, "profiler_core.store.uploads", words, upload_id, ", ".join(names), ()
@@ -320,7 +320,7 @@ def _submit_ingest(
         title=title[:LONGEST_TITLE] or upload_id,
         subject=upload_id,
         is_shared=True,
-        owner=owner_for(asker),
+        **whose(asker),
         needs=needs,
         needed_bytes=needed_to_read(received),
         input_bytes=size_of(received),

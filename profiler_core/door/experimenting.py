@@ -8,7 +8,7 @@ from profiler_core import home
 from profiler_core.analysis.experiment.choice import variant_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import Asker, Refused, check_may_capture
-from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
+from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, whose, write_down
 from profiler_core.door.deeds import stop
 from profiler_core.door.interpreters import check_workload, with_listed_interpreters
 from profiler_core.errors import BadInput
@@ -128,7 +128,7 @@ def _submit(asker: Asker, experiment: Experiment) -> None:
         title=title,
         device=spec.device,
         environment=for_code_of(asker),
-        owner=owner,
+        **whose(asker),
         out=out,
         subject=experiment.experiment_id,
         runner=runner,

@@ -6,7 +6,7 @@ would let the server be used to reach what only it can reach.
 
 from profiler_core.capture.elsewhere.profiler_route import ProfiledServer
 from profiler_core.door.asker import Asker, Refused, check_may_capture
-from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, write_down
+from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, whose, write_down
 from profiler_core.errors import BadInput
 from profiler_core.jobs import service as jobs
 from profiler_core.settings import FILE, Server, settings
@@ -68,7 +68,7 @@ def start_server_profile(asker: Asker | None, name: str, traces: str, seconds: f
         kind="ingest",
         title=f"Profile of {name}"[:LONGEST_TITLE],
         subject=upload_id,
-        owner=owner,
+        **whose(asker),
         needs=_NEEDS,
         environment=for_code_of(asker)
         if asker.is_own_machine

@@ -5,7 +5,9 @@
 <home>/jobs/<job_id>/status.json      the state of the job; replaced atomically
 <home>/jobs/<job_id>/alive            locked by the supervisor as long as it lives
 <home>/jobs/<job_id>/heartbeat        touched by the supervisor every second
-<home>/jobs/<job_id>/cancel           made by whoever wants the job to stop
+<home>/jobs/<job_id>/cancel           made by whoever wants the job to stop; may say why
+<home>/jobs/<job_id>/asks             a random word: may what waited start now? (`rights.py`)
+<home>/jobs/<job_id>/confirmed        the same word, by a server that looked: yes
 <home>/jobs/<job_id>/command          locked as long as the command lives; holds its process id
 <home>/jobs/<job_id>/progress.jsonl   appended by a capture, one object a line
 <home>/jobs/<job_id>/answer.jsonl     what a module of ours answers (`worker/protocol.py`)
@@ -17,6 +19,7 @@
 import contextlib
 import fcntl
 import os
+import secrets
 import socket
 import time
 from collections.abc import Iterator
@@ -34,6 +37,8 @@ STATUS = "status.json"
 ALIVE = "alive"
 HEARTBEAT = "heartbeat"
 CANCEL = "cancel"
+ASKS = "asks"
+CONFIRMED = "confirmed"
 COMMAND = "command"
 ANSWER = "answer.jsonl"
 PROGRESS = "progress.jsonl"
@@ -60,6 +65,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     device: str  # of a capture: those of one device run one after another, as submitted
     submitted_at: float  # s since the epoch
     owner: str | None = None  # who signed in; None on a server without sign-in
+    token: str | None = None  # the id of the API token that asked for it
     host: str = ""
     out: str | None = None  # the folder below which the command makes its capture's folder
     capture: dict[str, object] | None = None  # the form's answers, to show and to capture again
@@ -119,8 +125,33 @@ def write(directory: Path, record: JobSpec | JobStatus) -> None:
     """Replace spec.json or status.json in one step, so that no reader sees half a file."""
     name = SPEC if isinstance(record, JobSpec) else STATUS
     partial = directory / f"{name}.{os.getpid()}.part"
-    partial.write_bytes(msgspec.json.encode(record))
-    partial.replace(directory / name)
+    try:
+        partial.write_bytes(msgspec.json.encode(record))
+        partial.replace(directory / name)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def write_cancel(directory: Path, problem: str, remedy: str) -> None:
+    """Ask the job to stop, and say why where its person did not ask for it."""
+    partial = directory / f"{CANCEL}.{secrets.token_hex(4)}.part"
+    try:
+        partial.write_text(f"{problem}\n{remedy}" if problem else "", "utf-8")
+        partial.replace(directory / CANCEL)
+    except OSError:  # a full disk costs the reason
+        partial.unlink(missing_ok=True)
+        (directory / CANCEL).touch()
+
+
+def cancelled(directory: Path, status: JobStatus) -> JobStatus:
+    """The same as cancelled, with the reason where somebody gave one."""
+    problem = remedy = ""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        problem, _, remedy = (directory / CANCEL).read_text("utf-8").partition("\n")
+    return msgspec.structs.replace(
+        status, state="cancelled", error=problem or None, remedy=remedy or None
+    )
 
 
 def mark_live(directory: Path) -> None:

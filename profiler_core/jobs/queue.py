@@ -11,6 +11,7 @@ from pathlib import Path
 from profiler_core.errors import FusionscopeError
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.directory import JobSpec, JobStatus
+from profiler_core.jobs.rights import Right
 from profiler_core.jobs.room import KEEP_FREE_BYTES, Room, room_at
 from profiler_core.settings import settings
 from profiler_core.units import format_bytes
@@ -36,18 +37,28 @@ class Waiting:
     n_ahead: int = 0
 
 
-def take_turn(directory: Path, spec: JobSpec, running: JobStatus) -> Waiting | None:
+def take_turn(directory: Path, spec: JobSpec, running: JobStatus, right: Right) -> Waiting | None:
     """Begin, or say what the job waits for.
 
     Args:
         directory: of the job.
         spec: of the job.
         running: is written where it is the job's turn.
+        right: that must hold at that moment.
+
+    Raises:
+        OSError: it cannot be asked for.
     """
     with files.queue_lock(directory.parent):
         waiting = waits_for(spec, _others(directory), room_at(directory))
-        if waiting is None:
+        if waiting is not None:
+            right.lapse()
+        elif right.is_confirmed():
             files.write(directory, running)
+        else:
+            waiting = Waiting(
+                "Its turn has come; the server asks once more whether its person may capture."
+            )
         return waiting
 
 

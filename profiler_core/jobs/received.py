@@ -19,6 +19,7 @@ from profiler_core.jobs import directory as files
 from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.owner_file import FILE as OWNER_FILE
 from profiler_core.owner_file import write_owner
+from profiler_core.run_directory import is_text
 
 _MOST_PROGRESS_BYTES = 50_000_000
 _BLOCK_BYTES = 1 << 20
@@ -129,6 +130,7 @@ def receive(pipe: IO[bytes], progress: Path, made: Path) -> Received:
             for number, member in enumerate(archive):
                 has_room = number < _MOST_MEMBERS and _has_room(made, member.size)
                 is_plain = member.isreg() or member.isdir()
+                is_plain &= is_text(member.name)
                 if not is_plain or len(PurePosixPath(member.name).parts) > _DEEPEST:
                     continue
                 if has_room:
@@ -167,10 +169,11 @@ def _has_room(made: Path, n_bytes: int) -> bool:
     return has_inodes and shutil.disk_usage(made).free - n_bytes > KEEP_FREE_BYTES
 
 
-def take_in(made: Path, out: Path, owner: str | None) -> int:
+def take_in(made: Path, out: Path, owner: str | None, experiment_id: str = "") -> int:
     """Move the folders that another's command made beside the other captures, over none of them.
 
-    Nor to where one lay that can be put back from the trash.
+    Nor to where one lay that can be put back from the trash, nor to where an experiment of somebody
+    else belongs, whose link names its id before it is there.
 
     Returns how many.
 
@@ -178,12 +181,14 @@ def take_in(made: Path, out: Path, owner: str | None) -> int:
         made: holds these folders.
         out: of all captures.
         owner: whose they are, whatever they say themselves; None: nobody's.
+        experiment_id: the one experiment that may be among them; empty: none.
     """
     n_moved = 0
     for folder in sorted(made.iterdir()) if made.is_dir() else ():
         out.mkdir(parents=True, exist_ok=True)
+        is_own = not folder.name.startswith("_") or folder.name[1:] == experiment_id
         is_plain = folder.is_dir() and not folder.name.startswith(".")
-        if is_plain and not _is_taken(out, folder.name):
+        if is_own and is_plain and not _is_taken(out, folder.name):
             _write_owner(folder, owner)
             _move(folder, out / folder.name)
             n_moved += 1

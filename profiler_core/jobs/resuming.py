@@ -55,34 +55,59 @@ def resume_interrupted() -> tuple[str, ...]:
     started = []
     for directory, begun_at in files.live_directories(home.jobs_directory()).items():
         try:
-            spec = files.read_spec(directory)
-        except (OSError, msgspec.MsgspecError):
-            if time.time() - begun_at > _HALF_MADE_AFTER_S:  # its maker was killed
-                shutil.rmtree(directory, ignore_errors=True)
-                files.unmark_live(directory)
-            continue
-        if files.is_supervised(directory, spec):
-            continue
-        try:
-            alive = files.hold_alive(directory)
-        except BlockingIOError:  # another server does just this
-            continue
-        with contextlib.ExitStack() as held:
-            held.callback(os.close, alive)
-            status = files.read_status(directory)
-            if status.state in LIVE_STATES:
-                status = after_interruption(directory, spec, status)
-                files.write(directory, status)
-            if status.state not in LIVE_STATES:
-                files.unmark_live(directory)
-                continue
-            held.pop_all()  # the supervisor has it from here
-        try:
-            start_supervisor(directory, alive, _environment(spec))
-            started.append(spec.job_id)
-        except FusionscopeError as error:  # stays queued: the next look tries again
-            _log.warning("%s could not be started again: %s", spec.job_id, error)
+            if _resumed(directory, begun_at):
+                started.append(directory.name)
+        except (FusionscopeError, OSError) as error:  # the next look tries again
+            _log.warning("%s could not be started again: %s", directory.name, error)
     return tuple(started)
+
+
+def _resumed(directory: Path, begun_at: float) -> bool:
+    """Was this job started again?"""
+    try:
+        spec = files.read_spec(directory)
+    except (OSError, msgspec.MsgspecError):
+        _forget_half_made(directory, begun_at)
+        return False
+    if files.is_supervised(directory, spec):
+        return False
+    try:
+        alive = files.hold_alive(directory)
+    except BlockingIOError:  # another server does just this
+        return False
+    with contextlib.ExitStack() as held:
+        held.callback(os.close, alive)
+        status = _status(directory)
+        if status.state in LIVE_STATES:
+            status = after_interruption(directory, spec, status)
+            files.write(directory, status)
+        if status.state not in LIVE_STATES:
+            files.unmark_live(directory)
+            return False
+        held.pop_all()  # the supervisor has it from here
+    start_supervisor(directory, alive, _environment(spec))
+    return True
+
+
+def _status(directory: Path) -> files.JobStatus:
+    """What was written last; where a power cut left nothing of it, a job that began nothing yet."""
+    try:
+        return files.read_status(directory)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return files.JobStatus(state="queued")
+
+
+def _forget_half_made(directory: Path, begun_at: float) -> None:
+    """Delete a job whose maker was killed; never one that somebody holds, a newer version say."""
+    if time.time() - begun_at <= _HALF_MADE_AFTER_S:
+        return
+    if directory.is_dir():
+        try:
+            os.close(files.hold_alive(directory))
+        except BlockingIOError:
+            return
+        shutil.rmtree(directory, ignore_errors=True)
+    files.unmark_live(directory)
 
 
 def _environment(spec: files.JobSpec) -> dict[str, str]:

@@ -242,8 +242,13 @@ def forget_made(owner: str | None, kinds: Collection[str], n_bytes: int) -> None
             shutil.rmtree(made.directory, ignore_errors=True)
 
 
-def cancel(job_id: str) -> None:
+def cancel(job_id: str, problem: str = "", remedy: str = "") -> None:
     """Ask the job to stop. It answers within seconds; asking twice does no harm.
+
+    Args:
+        job_id: which.
+        problem: why, where its person did not ask for it.
+        remedy: for that.
 
     Raises:
         BadInput: no such job.
@@ -251,7 +256,7 @@ def cancel(job_id: str) -> None:
     directory = _directory(job_id)
     if not directory.is_dir():
         raise BadInput(f"There is no job {job_id}.", remedy="Choose one from the list.")
-    (directory / files.CANCEL).touch()
+    files.write_cancel(directory, problem, remedy)
 
 
 def log_tail(job_id: str, n_lines: int = 15) -> str:
@@ -301,7 +306,7 @@ def after_interruption(directory: Path, spec: JobSpec, status: JobStatus) -> Job
         text = "Was interrupted; what it had measured is brought home."
         return change(status, state="queued", waiting_for=text, n_ahead=0)
     if (directory / files.CANCEL).exists():
-        return change(status, state="cancelled", ended_at=time.time())
+        return files.cancelled(directory, change(status, ended_at=time.time()))
     # What measures is not begun by whoever happens to start a dashboard of this home next.
     is_ours = spec.starts_again and spec.kind not in files.MEASURING
     if is_ours and status.n_starts < files.MOST_STARTS:

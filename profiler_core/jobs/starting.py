@@ -27,6 +27,7 @@ def submit(
     environment: Mapping[str, str] | None = None,
     needs: Collection[Need] = (),
     owner: str | None = None,
+    token: str | None = None,
     out: Path | None = None,
     capture: Mapping[str, object] | None = None,
     subject: str = "",
@@ -48,6 +49,7 @@ def submit(
         environment: all of the variables that a capture gets; None: those without secrets.
         needs: what a module of ours must reach.
         owner: who asked, where people sign in.
+        token: the id of the API token by which that person asked.
         out: the folder below which the command makes its capture's folder.
         capture: the answers of the form, kept for "capture again".
         subject: what it is about.
@@ -81,6 +83,7 @@ def submit(
                 device=device,
                 submitted_at=time.time(),
                 owner=owner,
+                token=token,
                 host=socket.gethostname(),
                 out=str(out) if out else None,
                 capture=dict(capture) if capture is not None else None,

@@ -27,6 +27,7 @@ from profiler_core.jobs.capture_result import result_of
 from profiler_core.jobs.command import GRACE_S, Command, OthersCommand, OwnCommand
 from profiler_core.jobs.directory import JobStatus
 from profiler_core.jobs.queue import Waiting, take_turn
+from profiler_core.jobs.rights import Right
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.settings import settings
 from profiler_core.worker.protocol import Failure, last_record
@@ -130,7 +131,9 @@ class Supervisor:
             return 0
         from profiler_core.jobs.received import take_in  # late: few jobs are another user's
 
-        return take_in(self._directory / _MADE, Path(self._spec.out), self._spec.owner)
+        experiment_id = self._spec.subject if self._spec.kind == "try" else ""
+        out = Path(self._spec.out)
+        return take_in(self._directory / _MADE, out, self._spec.owner, experiment_id)
 
     def _started(self, output: int, log: int, lock: int, left: str = "") -> Command:
         """The command, as whoever it runs as; OSError where it cannot be started."""
@@ -187,7 +190,8 @@ class Supervisor:
         is_cancelled = (self._directory / files.CANCEL).exists()
         if self._spec.starts_again and not is_cancelled:
             return files.read_status(self._directory)
-        return JobStatus(state="cancelled", started_at=started_at, ended_at=time.time())
+        ended = JobStatus(state="cancelled", started_at=started_at, ended_at=time.time())
+        return files.cancelled(self._directory, ended)
 
     def _write_owner(self) -> None:
         """Say beside the runs whose they are: the job's folder may go long before them."""
@@ -203,9 +207,10 @@ class Supervisor:
 
     def _wait_for_turn(self) -> bool:
         """Wait until the queue lets the command start; False when told to stop while waiting."""
+        right = Right(self._directory, self._spec, is_first_start=self._n_starts == 0)
         shown: Waiting | None = None
         while not self._should_stop():
-            waiting = self._take_turn()
+            waiting = self._take_turn(right)
             if waiting is None:
                 return True
             if waiting != shown:
@@ -223,12 +228,16 @@ class Supervisor:
             time.sleep(_LOOK_EVERY_S * min(_LONGEST_PAUSE, 1 + waiting.n_ahead))
         return False
 
-    def _take_turn(self) -> Waiting | None:
+    def _take_turn(self, right: Right) -> Waiting | None:
         running = JobStatus(state="running", started_at=time.time(), n_starts=self._n_starts + 1)
         try:
-            waiting = take_turn(self._directory, self._spec, running)
+            waiting = take_turn(self._directory, self._spec, running, right)
         except FusionscopeError as error:  # settings.toml is being edited
+            right.lapse()
             return Waiting(error.problem)
+        except OSError as error:
+            right.lapse()
+            return Waiting(f"Waits until its folder can be written: {error.strerror}.")
         if waiting is None:
             self._n_starts += 1
         return waiting
@@ -268,7 +277,7 @@ class Supervisor:
         if was_stopped:
             return self._stopped(started_at)
         if last_word == "cancelled" or exit_status == _CANCELLED_STATUS:
-            return msgspec.structs.replace(status, state="cancelled")
+            return files.cancelled(self._directory, status)
         error, remedy = self._why_failed(exit_status)
         return msgspec.structs.replace(status, state="failed", error=error, remedy=remedy)
 
@@ -309,7 +318,19 @@ class Supervisor:
             self._trim_log()
 
     def _write(self, status: JobStatus) -> None:
-        files.write(self._directory, status)
+        """Keep the state; the end waits until the disk takes it, or this is told to stop."""
+        while True:
+            try:
+                files.write(self._directory, status)
+                return
+            except OSError:
+                is_end = status.state not in files.LIVE_STATES
+                if is_end and self._told_to_stop:
+                    raise
+                if not is_end:  # it only tells what the job waits for
+                    return
+            self._beat()
+            time.sleep(_LOOK_EVERY_S)
 
     def _die_with_parent(self) -> None:
         """Linux: when the supervisor dies, a capture cancels itself; what starts again is ended."""

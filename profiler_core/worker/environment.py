@@ -7,7 +7,10 @@ of the artifacts or the secret that signs cookies.
 import os
 import re
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Literal
+
+from profiler_core.home import VARIABLE as HOME
 
 # What a module of ours may ask for: the history's database, or the remote stores of artifacts
 # and ranks.
@@ -47,13 +50,16 @@ def child_environment(
             belongs to the server goes, and a HF_TOKEN stays, as it would in that person's shell.
         inherited: what this process has itself.
     """
-    return {
+    variables = {
         name: value
         for name, value in inherited.items()
         if name in kept_names
         or any(_OF_NEED[need].fullmatch(name) for need in needs)
         or not (_OF_THE_SERVER.fullmatch(name) or (not is_own_machine and is_secret(name, value)))
     }
+    if variables.get(HOME):  # a child works in another folder, and must not have another home
+        variables[HOME] = str(Path(variables[HOME]).expanduser().resolve())
+    return variables
 
 
 def is_secret(name: str, value: str) -> bool:

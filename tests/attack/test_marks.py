@@ -57,8 +57,8 @@ def test_who_has_no_role_assigns_no_finding(server: Server, home, session) -> No
     review_id = history.begin_review(
         "T", [ReviewSide("a", None, "a"), ReviewSide("b", None, "b")], [FINDING], person="ada"
     )
-    session.update(owner="mallory", state="done", due=None)
-    keys = {name: name for name in ("owner", "state", "due")}
+    session.update(owner="mallory", somebody="", state="done", due=None)
+    keys = {name: name for name in ("owner", "somebody", "state", "due")}
     server.is_at("127.0.0.1", TEAM, "nobody@elsewhere.org")
     task_module._assign(review_id, FINDING, 0, keys)
     assert history.review(review_id).tasks == ()

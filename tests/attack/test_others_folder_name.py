@@ -13,7 +13,7 @@ import pytest
 
 from profiler_core.errors import BadInput
 from profiler_core.jobs.received import take_in
-from profiler_core.owner_file import write_owner
+from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store import history
 from profiler_core.store.history import database, trash
 from profiler_core.store.history.retention import delete_files
@@ -140,3 +140,18 @@ def test_what_another_put_there_is_not_shown_as_hers(
     take_in(made, other / "runs", MALLORY)
     shown = history.directory_of(history.run("c2.default"))
     assert json.loads((shown / "run.json").read_text())["name"] != "forged"
+
+
+EXPERIMENT = "20260101-000000-try-x-00000001"
+
+
+def test_nobody_takes_the_place_of_anothers_experiment(tmp_path: Path) -> None:
+    """Who knew the id of one that waits, by its link say: its result was thrown away at its end."""
+    made, out = tmp_path / "made", tmp_path / "runs"
+    (made / f"_{EXPERIMENT}").mkdir(parents=True)
+    (made / "c9").mkdir()
+    assert take_in(made, out, MALLORY) == 1
+    assert [folder.name for folder in out.iterdir()] == ["c9"]
+    (made / f"_{EXPERIMENT}").mkdir(parents=True)
+    assert take_in(made, out, ADA, EXPERIMENT) == 1
+    assert owner_of(out / f"_{EXPERIMENT}") == ADA

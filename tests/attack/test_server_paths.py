@@ -141,3 +141,54 @@ def test_only_the_servers_own_folders_go(home: Path) -> None:
     assert text.startswith("run/c1/eager, upload/u/1/run.json, y.parquet and history.sqlite3: ")
     assert "/src/model.py" in text
     assert str(home) not in text
+
+
+@pytest.mark.parametrize("name", ["höme", 'ho"me', "ho\\me"])
+def test_a_folder_that_json_escapes_goes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    home = tmp_path / name
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    told = {"error": f"{home}/runs/c1/eager: {home}/jobs/x/log.txt is gone", "at": "/src/model.py"}
+    for keeps_letters in (False, True):
+        text = without_server_paths(json.dumps(told, ensure_ascii=not keeps_letters))
+        assert json.loads(text) == {"error": "run/c1/eager: log.txt is gone", "at": "/src/model.py"}
+
+
+def test_guesses_change_no_answer(home: Path) -> None:
+    """Many folders in one argument would else tell which of them is the server's."""
+    told = f"{home}/runs/c1/eager/run.json is no record, {home}/cache/x/y.arrow neither."
+    folders = [f"/srv/{number}/home" for number in range(100)]
+    for guess in (f"{home}/runs/", f"{home}/runs", f"{home}/", str(home), f"{home}/runs/c1/eager"):
+        for sent in (guess, " ".join([*folders, guess]), " ".join([guess, *folders])):
+            assert without_server_paths(told, [sent]) == without_server_paths(told)
+    for sent in (f"{home}/runs/x", f"{home} /srv/none", f"/srv/none {home}/jobs/ " + "x" * 300):
+        echo = f"There is no run “{sent[:200]}” here."
+        assert without_server_paths(echo, [sent]) == echo
+
+
+def test_a_route_and_a_tool_repeat_what_they_were_asked(team: Server, home: Path) -> None:
+    """One that is the server's folder, and one that is not, look alike."""
+    from profiler_core.store.history import api_tokens
+
+    gate, read = token_of(RUNNER, "gate"), token_of(RUNNER, "read")
+    who = visitor_by_token(api_tokens.checked_token(read))
+    assert who is not None
+
+    async def asked(**arguments: object) -> str:
+        with asking(asker_of(who)):
+            return await over_http._answered(compare, arguments)
+
+    for folder in (home / "runs", home, Path("/srv/none")):
+        wish = {"baseline": "c1.default", "candidate": f"{folder}/x", "same": [f"{folder}/x"]}
+        limits = {
+            "baseline": "c1.default",
+            "candidate": "c1.default",
+            "limits": {f"{folder}/x": "1"},
+        }
+        for body in (wish, limits):
+            assert f"{folder}/x" in call("POST", "/api/gate", gate, body).problem
+        assert f"{folder}/x" in call("GET", "/api/runs/archive", read, run=f"{folder}/x").problem
+        with pytest.raises(FusionscopeError, match="There is no run") as refused:
+            asyncio.run(asked(baseline="run/c1/default", candidate=[f"{folder}/x"]))
+        assert f"{folder}/x" in str(refused.value)

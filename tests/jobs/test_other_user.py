@@ -100,6 +100,20 @@ def test_its_folders_come_home_as_the_servers_own(own_home: Path, scratch: Path)
     assert (own_home / "runs" / "there" / "mine").is_dir()  # another's folder stays what it is
 
 
+def test_it_takes_no_place_of_anothers_experiment(own_home: Path, scratch: Path) -> None:
+    if refused(own_home):
+        return
+    own, others = (f"20260101-000000-try-x-0000000{n}" for n in (1, 2))
+    makes = f"import os, sys; [os.mkdir(f'{{sys.argv[1]}}/_{{n}}') for n in ('{own}', '{others}')]"
+    for kind, subject, came in (("capture", "", []), ("try", own, [own])):
+        job_id = jobs.submit(
+            [PYTHON, "-c", makes, "{out}"], title="x", device="cpu", kind=kind, subject=subject,
+            out=own_home / "runs", runner=OTHER, environment={"PATH": os.environ["PATH"]},
+        )  # fmt: skip
+        assert ended(job_id).state == "finished"
+        assert [p.name for p in (own_home / "runs").glob("_*")] == [f"_{name}" for name in came]
+
+
 def test_it_gets_its_variables_and_not_the_servers_home(own_home: Path, scratch: Path) -> None:
     if refused(own_home):
         return

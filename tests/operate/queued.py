@@ -22,6 +22,9 @@ def a_job(
     ran_s: float = 0.0,
     input_bytes: int = 0,
     owner: str | None = None,
+    token: str | None = None,
+    command: tuple[str, ...] = ("true",),
+    runner: str | None = None,
 ) -> Iterator[Path]:
     """Its folder; until the end of the block the lock of its supervisor is held, if it has one."""
     directory = home / "jobs" / f"20260101-000000-{number:06x}"
@@ -29,8 +32,9 @@ def a_job(
     directory.mkdir()
     now = time.time()
     spec = JobSpec(
-        job_id=directory.name, command=("true",), title="x", device="", submitted_at=now,
+        job_id=directory.name, command=command, title="x", device="", submitted_at=now,
         host=socket.gethostname(), kind=kind, input_bytes=input_bytes, owner=owner,
+        token=token, runner=runner,
     )  # fmt: skip
     files.write(directory, spec)
     files.write(directory, JobStatus(state=state, started_at=now - ran_s, ended_at=now))

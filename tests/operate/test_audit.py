@@ -1,5 +1,6 @@
 """The audit misses nothing while the database is away, and nobody can change it."""
 
+import errno
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from profiler_core.store import history
 from profiler_core.store.history import audit, database, waiting_deeds
-from profiler_core.store.history.waiting_deeds import note_or_keep, record_kept
+from profiler_core.store.history.waiting_deeds import NotRecorded, note_or_keep, record_kept
 
 ROOT = Path(__file__).resolve().parents[2]
 AWAY = "sqlite:////nowhere/at/all/history.sqlite3"
@@ -102,6 +103,31 @@ def test_a_deed_after_one_that_was_half_written_is_kept_and_stops_nothing(
     monkeypatch.delenv("FUSIONSCOPE_DATABASE_URL")
     note_or_keep("ada", "look", "b")
     assert deeds() == [("look", "a"), ("look", "b")]
+
+
+def test_a_disk_that_takes_half_a_deed_refuses_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUSIONSCOPE_DATABASE_URL", AWAY)
+    n_left, write = 40, os.write
+
+    def write_what_fits(handle: int, content: bytes) -> int:
+        nonlocal n_left
+        if not n_left:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        n_written = write(handle, content[:n_left])
+        n_left -= n_written
+        return n_written
+
+    monkeypatch.setattr(os, "write", write_what_fits)
+    with pytest.raises(NotRecorded, match="No space left"):
+        note_or_keep("ada", "look", "a")
+    assert not (home / "audit_waiting.jsonl").read_bytes()
+    n_left = 1_000_000
+    note_or_keep("ada", "look", "b")
+    monkeypatch.delenv("FUSIONSCOPE_DATABASE_URL")
+    note_or_keep("ada", "look", "c")
+    assert deeds() == [("look", "b"), ("look", "c")]
 
 
 def a_taken_file(home: Path, n_deeds: int) -> None:

@@ -244,7 +244,7 @@ def test_a_listing_does_not_show_what_a_check_writes(home, tmp_path, monkeypatch
     store = artifacts.artifacts()
     monkeypatch.setattr(store.files, "rm_file", lambda _path: None, raising=False)
     store.check()
-    assert [path.name[:7] for path in tmp_path.iterdir() if path.is_file()] == [".check-"]
+    assert [path.name[:7] for path in tmp_path.iterdir() if path.is_file()] == [".check."]
     assert store.names() == ()
 
 

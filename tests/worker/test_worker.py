@@ -9,6 +9,7 @@ import pytest
 
 from profiler_core.errors import BadInput
 from profiler_core.worker import process
+from profiler_core.worker.environment import child_environment
 from profiler_core.worker.process import DidNotRun, module_words
 from profiler_core.worker.worker import Worker, ask
 
@@ -92,3 +93,12 @@ def test_nobody_asks_again_and_no_zombie_stays() -> None:
     while state.exists():  # a zombie keeps its entry
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_child_has_the_home_of_who_starts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # children work in another folder
+    given = child_environment(inherited={"FUSIONSCOPE_HOME": "home"})
+    assert given == {"FUSIONSCOPE_HOME": str(tmp_path / "home")}
+    assert child_environment(inherited={"FUSIONSCOPE_HOME": ""}) == {"FUSIONSCOPE_HOME": ""}

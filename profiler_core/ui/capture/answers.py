@@ -71,8 +71,13 @@ class Checked:
     problems: dict[str, BadInput]
 
 
-def check(answers: Answers) -> Checked:
-    """Build the spec; every wrong field gets its own sentence, not only the first one."""
+def check(answers: Answers, *, looks_at_files: bool = True) -> Checked:
+    """Build the spec; every wrong field gets its own sentence, not only the first one.
+
+    Args:
+        answers: the form.
+        looks_at_files: who fills it in may know what lies at the paths that are typed.
+    """
     problems: dict[str, BadInput] = {}
 
     def field(name: str, read: Callable[[], _T], fallback: _T) -> _T:
@@ -82,7 +87,7 @@ def check(answers: Answers) -> Checked:
             problems[name] = problem
             return fallback
 
-    workload = field("workload", lambda: _workload(answers), "")
+    workload = field("workload", lambda: _workload(answers, looks_at_files), "")
     no_variants: tuple[VariantSpec, ...] = ()
     variants = field("bases", lambda: _variants(answers), no_variants)
     sweep = field("sweep", lambda: _sweep(answers), None)
@@ -120,13 +125,13 @@ def _sweep(answers: Answers) -> Sweep | None:
     return parse_sweep(f"{answers.sweep}={answers.sweep_values}")
 
 
-def _workload(answers: Answers) -> str:
+def _workload(answers: Answers, looks_at_files: bool) -> str:
     if answers.kind == "My own code":
         if not answers.workload.strip():
             raise BadInput(
                 "Which function makes the model?", remedy="Write it like path/to/file.py:function."
             )
-        return check_own_code(answers.workload)
+        return check_own_code(answers.workload, looks_at_file=looks_at_files)
     name = answers.workload.strip()
     if not name:
         raise BadInput("No model is named.", remedy="Choose one, or type its torchvision name.")

@@ -14,6 +14,7 @@ from profiler_core.capture.spec import (
     PRECISIONS,
 )
 from profiler_core.capture.variant_spec import MODIFIERS
+from profiler_core.door.asker import may_look_at_files
 from profiler_core.door.interpreters import may_name_any
 from profiler_core.errors import BadInput
 from profiler_core.settings import FILE, settings
@@ -107,7 +108,8 @@ def capture_form(machine: Machine | None) -> Checked:
             **step,
             **swept,
             **more,
-        )
+        ),
+        looks_at_files=may_look_at_files(asker()),
     )
     if machine is not None:
         checked = _with_environment(checked, machine, kind or KINDS[0], workload)

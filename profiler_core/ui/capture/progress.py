@@ -122,9 +122,10 @@ def _sentence(job: Job) -> None:
         latest = job.progress.latest
         _note(latest.text if latest and latest.text else "Starting the processes.")
     elif job.state == "cancelled":
+        why = f"{job.error} {job.remedy or ''}" if job.error else "Cancelled."
         kept_note = "What had been measured until then is kept with the runs."
         nothing_note = "Nothing had been measured yet."
-        _note(f"Cancelled. {kept_note if _comparison(job) else nothing_note}")
+        _note(f"{why} {kept_note if _comparison(job) else nothing_note}")
         _results(job)
     elif job.state == "finished":
         _results(job)

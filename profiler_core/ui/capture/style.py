@@ -15,6 +15,7 @@ def write_capture_style() -> None:
 # Titles in the list are buttons that look like links, and wrap like text.
 _RULES = """
 .fs-job-head .fs-state { margin:0 6px; }
+.fs-job-head .fs-state:first-child { margin-left:0; }
 .fs-phases { width:auto; }
 .fs-t.fs-phases th, .fs-t.fs-phases td { text-align:left; font-size:13px; padding:4px 22px 4px 0; }
 .fs-t.fs-phases thead th { color:var(--fs-ink); }

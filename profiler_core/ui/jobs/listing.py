@@ -123,7 +123,7 @@ def _row(job: Job) -> None:
         elif job.state == "running":
             _progress(job)
         elif job.error:
-            show_problem(job, error="", remedy="Try it once more.")
+            show_problem(job, error="", remedy="Start it again once that is put right.")
             show_log(job)
 
 

@@ -21,7 +21,7 @@ from profiler_core.answers.record import Answer
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs.queue import QueueFull
 from profiler_core.operate import log
-from profiler_core.store.shown_paths import without_server_paths
+from profiler_core.store.shown_paths import texts_in, without_server_paths
 from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.guard import Endpoint, problem, unauthorized
 from profiler_core.ui.routes.origin import foreign
@@ -82,7 +82,7 @@ def by_token(
                     return _unavailable(error)
                 except FusionscopeError as error:
                     status = 503 if isinstance(error, QueueFull) else 422
-                    sent = (*request.query_params.values(), getattr(request.state, "body", ""))
+                    sent = (*request.query_params.values(), *getattr(request.state, "texts", ()))
                     text = without_server_paths(error.problem, sent)
                     return problem(status, text, without_server_paths(error.remedy, sent))
                 except OSError as error:
@@ -225,7 +225,7 @@ async def json_object(request: Request) -> dict[str, Any]:
         json.dumps(value, ensure_ascii=False).encode()  # half a character is no text anywhere
     except (ValueError, RecursionError):
         value = None
-    request.state.body = body.decode("utf-8", "replace")
+    request.state.texts = tuple(texts_in(value))
     if not isinstance(value, dict):
         raise BadInput("The request holds no JSON object.", remedy="See docs/deploy.md.")
     return value

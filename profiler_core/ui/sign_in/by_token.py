@@ -59,6 +59,7 @@ def visitor_by_token(token: ApiToken) -> Visitor | None:
         frozenset(ALLOWED[role] & of_scopes if role else ()),
         token.subject,
         Account(person.issuer, person.subject, person.address, person.name, person.groups),
+        token.token_id,
     )
 
 

@@ -54,6 +54,7 @@ class Visitor:
     deeds: frozenset[Deed]
     holder: str = ""  # tokens are made for it; empty where nobody signs in
     account: Account | None = None  # None where nobody signs in
+    token: str | None = None  # the id of the API token that asks for this person
 
     def may(self, deed: Deed) -> bool:
         """Is this allowed?"""
