@@ -72,7 +72,7 @@ def _row(record: RunRecord, folder: Path, index: int) -> dict[str, object]:
     key = places.key_of(folder)
     assert key is not None
     moment = (record.created_at or "").replace("+00:00", "Z")
-    recorded = recording._described(record, key, None, moment, "Ada")
+    recorded = recording._described(record, key, moment, "Ada")
     wave = 1 + 0.05 * math.sin(index / 7)
     rounds = recorded.rounds
     step_time_ns = wave * sum(r.wall_ns / r.n_steps for r in rounds) / max(1, len(rounds))

@@ -9,11 +9,13 @@ it, or where it stays within those folders. Elsewhere a file is opened as any ot
 import errno
 import os
 import stat
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
 from profiler_core.errors import BadInput
+from profiler_core.home import home_directory
 from profiler_core.settings import settings, settings_file
 
 _MOST_LINKS = 40  # as Linux has it
@@ -29,6 +31,23 @@ def open_guarded(path: Path) -> BinaryIO:
     """
     roots = shared_roots()
     return _opened(path, roots, _MOST_LINKS) if roots else path.open("rb")
+
+
+def is_open_below(path: Path, roots: Collection[Path]) -> bool:
+    """Whether one of the folders that the owner named opens a path, links followed.
+
+    None opens the home of a team's server that lies in it: what is in the trash there, was received
+    or was made by a job is one person's.
+
+    Raises:
+        BadInput: settings.toml cannot be used.
+    """
+    home = home_directory().resolve()
+    is_of_home = path.is_relative_to(home) or home.is_relative_to(path)
+    holding = [root for root in roots if path.is_relative_to(root)]
+    if is_of_home and settings().team is not None:
+        holding = [root for root in holding if not home.is_relative_to(root)]
+    return bool(holding)
 
 
 def is_shared(path: Path) -> bool:
@@ -107,7 +126,7 @@ def _target(above: int, part: str, roots: tuple[Path, ...]) -> Path | None:
     finally:
         os.close(link)
     target = Path(os.path.abspath(folder / text))  # noqa: PTH100
-    if status.st_uid != os.geteuid() and _root_of(target, roots) is None:
+    if status.st_uid != os.geteuid() and not is_open_below(target, roots):
         raise PermissionError(
             errno.EPERM, "A link of another user leads out of the folders that may be opened", part
         )

@@ -29,3 +29,16 @@ LOST_AFTER_S = 60.0
 
 # Raw rounds and step times of a long capture are about 100 kB; beyond this it is no run.json.
 LARGEST_RUN_JSON_BYTES = 32 * 1024 * 1024
+
+
+def is_text(name):
+    # type: (str) -> bool
+    """Is a name on the disk text in UTF-8?
+
+    What is called otherwise belongs to no run: no database, archive or list could name it.
+    """
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

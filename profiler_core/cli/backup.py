@@ -52,8 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             manifest = back_up(FolderVault(target), choice)
         except OSError as error:
+            where = f": {error.filename}" if error.filename else ""
             raise BadInput(
-                f"The backup in {target} was not made: {error.strerror}: {error.filename}.",
+                f"The backup in {target} was not made: {error.strerror}{where}.",
                 remedy="Check that the folder can be written, that the disk has room, and that "
                 "this user may read the home.",
             ) from error

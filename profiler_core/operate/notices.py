@@ -52,9 +52,10 @@ def tell_regressions() -> int:
     waiting: dict[tuple[Name, str], list[Regression]] = {}
     for regression, name in history.waiting_notices(tuple(channels)):
         waiting.setdefault((name, regression.run.person), []).append(regression)
+    recent = {name: history.recent_notices(name) for name in {name for name, _ in waiting}}
     n_sent = 0
     for (name, person), slower in waiting.items():
-        n_left = MOST_AN_HOUR - history.told_lately(name)[person]
+        n_left = MOST_AN_HOUR - recent[name][person]
         n_alone = n_left if len(slower) <= n_left else max(0, n_left - 1)
         messages = [[regression] for regression in slower[:n_alone]] + [slower[n_alone:]]
         n_sent += sum(_tell(several, name, channels[name], decisions) for several in messages)

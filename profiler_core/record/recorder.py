@@ -126,14 +126,17 @@ class Recorder:
                 remedy="Close it before you start another.",
             )
         process_ranks = ranks()
-        location = run_location(
-            self._out.expanduser().absolute(),
-            self._workload,
-            self._variant,
-            process_ranks,
-            self._job,
-            _n_recorders,
-        )
+        try:
+            location = run_location(
+                self._out.expanduser().absolute(),
+                self._workload,
+                self._variant,
+                process_ranks,
+                self._job,
+                _n_recorders,
+            )
+        except OSError as error:
+            raise self._not_written(error) from error
         handed = handover.handed_over()
         logs = CompilerLogs(location.directory, handed, process_ranks.world_size == 1)
         label = " ".join(filter(None, (self._workload, self._variant)))
@@ -157,10 +160,7 @@ class Recorder:
                 self._plan, location, process_ranks, record, logs, self._device, self._graphs
             )
         except OSError as error:
-            raise BadInput(
-                "A run cannot be written into {}: {}.".format(self._out, error.strerror),
-                remedy="Pass another folder to Recorder, or to fusionscope run --out.",
-            ) from error
+            raise self._not_written(error) from error
         self.directory = location.directory
         if handed is not None:
             handed.add_run(location.directory)
@@ -169,6 +169,12 @@ class Recorder:
         _active = self
         atexit.register(self._at_exit)
         self._catch_sigterm()
+
+    def _not_written(self, error: OSError) -> BadInput:
+        return BadInput(
+            "A run cannot be written into {}: {}.".format(self._out, error.strerror),
+            remedy="Pass another folder to Recorder, or to fusionscope run --out.",
+        )
 
     def step(self) -> None:
         """Mark the end of a step. Does nothing before `start` and once the recording is done."""

@@ -23,6 +23,7 @@ from profiler_core.capture.run_writer import process_started_at
 
 RANKS = "ranks"
 _MOST_OF_A_NAME = 40
+_CLAIM = ".recorder"  # in a run directory whose name several may compute
 # Set by torchrun, by Slurm, and by whoever follows torch.distributed's env:// rendezvous.
 _SHARED = (
     "TORCHELASTIC_RUN_ID",
@@ -90,12 +91,25 @@ def run_location(
     capture_id = "{}-{}-{}".format(head, title, token)
     folder = out / capture_id
     number = 1
-    while (
-        _of_rank(folder, process_ranks.rank) / names.RUN_JSON
-    ).exists():  # the same job once more
+    while not _claimed(_of_rank(folder, process_ranks.rank)):  # the same job once more
         number += 1
         folder = out / "{}-{}".format(capture_id, number)
     return RunLocation(folder.name, _of_rank(folder, process_ranks.rank))
+
+
+def _claimed(directory: Path) -> bool:
+    """Claim a run directory for this process; False: it is, or was, another one's.
+
+    Two that begin at the same moment see no run.json of each other.
+    """
+    if (directory / names.RUN_JSON).exists():
+        return False
+    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        (directory / _CLAIM).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _of_rank(folder: Path, rank: int) -> Path:

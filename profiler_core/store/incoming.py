@@ -31,7 +31,9 @@ _IDLE_AFTER_S = 12 * 3600.0
 _IDLE = "idle"
 _RECEIVING_S = 120.0  # without a byte, and nobody sends any more
 _UPLOAD_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
-_LONGEST_NAME = 200
+_LONGEST_NAME = 200  # as it is shown
+_LONGEST_PART = 255  # bytes, of a file or a folder on a disk
+_LONGEST_PATH = 4096
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class IncomingFile:
     position: int
     name: str
     path: Path
+
+    @property
+    def label(self) -> str:
+        """The name as it is shown."""
+        return shown(self.name)
 
 
 @dataclass(frozen=True)
@@ -126,10 +133,8 @@ def unopened(person: str) -> tuple[Unopened, ...]:
 
     What a job reads is among them.
     """
-    root = uploads_directory() / ".incoming"
-    folders = [d for d in (root.iterdir() if root.is_dir() else ()) if _UPLOAD_ID.fullmatch(d.name)]
     uploads = []
-    for folder in folders:
+    for folder in _folders():
         if owner_of(folder) != person or _is_receiving(folder):
             continue
         files = received(folder.name, kept(folder.name))
@@ -138,12 +143,18 @@ def unopened(person: str) -> tuple[Unopened, ...]:
             uploads.append(
                 Unopened(
                     folder.name,
-                    tuple(file.name for file in files),
+                    tuple(file.label for file in files),
                     sum(stat.st_size for stat in stats),
                     max(stat.st_mtime for stat in stats),
                 )
             )
     return tuple(sorted(uploads, key=lambda upload: upload.arrived_s, reverse=True))
+
+
+def _folders() -> list[Path]:
+    """Of all uploads that lie here."""
+    root = uploads_directory() / ".incoming"
+    return [d for d in (root.iterdir() if root.is_dir() else ()) if _UPLOAD_ID.fullmatch(d.name)]
 
 
 def _is_receiving(folder: Path) -> bool:
@@ -160,11 +171,8 @@ def outdated(now_s: float | None = None) -> dict[str, str]:
         now_s: seconds since the epoch; None: now.
     """
     now = time.time() if now_s is None else now_s
-    root = uploads_directory() / ".incoming"
     left: dict[str, str] = {}
-    for directory in root.iterdir() if root.is_dir() else ():
-        if not _UPLOAD_ID.fullmatch(directory.name):
-            continue
+    for directory in _folders():
         files = [path for path in directory.glob("*") if path.name != _IDLE] or [directory]
         touched = max(path.stat().st_mtime for path in files)
         if now - touched <= _IDLE_AFTER_S:
@@ -187,7 +195,16 @@ def _marked(mark: Path, now: float, touched: float) -> float:
 
 
 def displayable(name: str) -> str:
-    """A name as it may be shown: no control characters, not endless, never empty."""
+    """A name without control characters, not endless, never empty.
+
+    Long enough for any path: files belong together by the folders in it.
+    """
     printable = "".join(c if c.isprintable() else " " for c in name.replace("\\", "/"))
     parts = [part for part in printable.split("/") if part.strip() and part not in (".", "..")]
-    return "/".join(parts)[-_LONGEST_NAME:].strip() or "unnamed"
+    joined = "/".join(part[-_LONGEST_PART:] for part in parts)
+    return joined[-_LONGEST_PATH:].strip() or "unnamed"
+
+
+def shown(name: str) -> str:
+    """The end of a long name."""
+    return name[-_LONGEST_NAME:].strip()

@@ -207,11 +207,18 @@ def roots() -> dict[str, Path]:
 
 
 def folders_in(directory: Path, root: Path | None = None) -> Iterator[Path]:
-    """Folders in `directory`, by name; links that lead out of it, or of `root`, are left out."""
+    """Folders in `directory`, by name, where that is text.
+
+    Links that lead out of it, or of `root`, are left out.
+    """
     try:
         with os.scandir(directory) as entries:
             shown = sorted(
-                (entry for entry in entries if not entry.name.startswith((".", "_"))),
+                (
+                    entry
+                    for entry in entries
+                    if not entry.name.startswith((".", "_")) and names.is_text(entry.name)
+                ),
                 key=lambda entry: entry.name,
             )
     except OSError:

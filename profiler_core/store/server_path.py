@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from profiler_core.errors import BadInput, NotARun
+from profiler_core.guarded_open import is_open_below
 from profiler_core.ingest.run import open_run
 from profiler_core.ranks.jobs_below import runs_inside, runs_packed
 from profiler_core.ranks.rank_sets import ranks_beside
@@ -46,7 +47,7 @@ def resolve(text: str, allowed: tuple[Path, ...]) -> Path:
         is_there = path.exists()
     except (OSError, RuntimeError, ValueError):  # no name, a loop of links, an unknown ~user
         path, is_there = Path("/"), False
-    if not any(path.is_relative_to(root) for root in allowed):
+    if not is_open_below(path, allowed):
         names = " or ".join(str(root) for root in allowed[:3])
         raise BadInput(
             f"{text.strip()[:300]} may not be opened.",
@@ -81,7 +82,7 @@ def _check_link(path: Path, allowed: tuple[Path, ...]) -> None:
         target = path.resolve()
     except (OSError, RuntimeError):  # a loop of links
         return
-    if not any(target.is_relative_to(root) for root in allowed):
+    if not is_open_below(target, allowed):
         raise BadInput(
             f"{path} is a link that leads out of the folders that may be opened.",
             remedy="Put a copy of what it leads to in its place.",

@@ -14,6 +14,7 @@ from profiler_core.ingest.formats import endings, stored_names, usual_words
 from profiler_core.ingest.graph_captures import is_graph_capture
 from profiler_core.ingest.kinds import is_empty
 from profiler_core.ingest.sniff import PACKED_ENDINGS, Packing, packing_of
+from profiler_core.store.incoming import shown
 from profiler_core.store.upload_ranks import (
     job_name,
     jobs_among,
@@ -31,6 +32,11 @@ class Part:
     kind: FileKind | None
 
     @property
+    def label(self) -> str:
+        """The name as it is shown."""
+        return shown(self.name)
+
+    @property
     def role(self) -> Role | None:
         """The role of the file in its run; None if its kind is unknown."""
         return None if self.kind is None else self.kind.role
@@ -42,6 +48,9 @@ class RunParts:
 
     name: str  # as people see it
     files: dict[str, Part] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.name = shown(self.name)
 
     @property
     def has_record(self) -> bool:
@@ -220,12 +229,12 @@ def _left_out(part: Part) -> str | None:
     if part.kind is not None:
         if part.role is not Role.NOT_READ:
             return None
-        return f"{part.name} is {part.kind.description}, and was left out. {part.kind.remedy}"
+        return f"{part.label} is {part.kind.description}, and was left out. {part.kind.remedy}"
     if _OF_NO_INTEREST.fullmatch(_last(part.name)):
         return None
     if is_empty(part.path):
-        return f"{part.name} is empty, and was left out."
-    return f"{part.name} is not a file type that Fusionscope reads, and was left out."
+        return f"{part.label} is empty, and was left out."
+    return f"{part.label} is not a file type that Fusionscope reads, and was left out."
 
 
 def _fitting(part: Part, runs: list[RunParts]) -> list[RunParts]:
@@ -241,13 +250,13 @@ def give(part: Part, run: RunParts) -> list[str]:
     """Put the file to this run. Returns a sentence where the run has such a file already."""
     if _put(run, part):
         return []
-    return [f"{part.name}: the run {run.name} has {_of_kind(part)} already."]
+    return [f"{part.label}: the run {run.name} has {_of_kind(part)} already."]
 
 
 def not_clear(part: Part, n_traces: int) -> str:
     """Why a file was left out that nothing ties to one of several traces."""
     return (
-        f"{part.name} is {_of_kind(part)}, but it is unclear to which of the {n_traces} traces "
+        f"{part.label} is {_of_kind(part)}, but it is unclear to which of the {n_traces} traces "
         "it belongs: name it like its trace, or put both into one folder."
     )
 
@@ -286,9 +295,10 @@ def _is_gzipped(path: Path) -> bool:
 
 def display_names(paths: list[str]) -> list[str]:
     """Short, distinct names: without endings, with folders only where they tell more."""
-    bare = [_without_endings(name) for name in paths]
-    short = [_last(name) for name in bare]
-    folder = [_last(_folder(name)) or _last(name) for name in bare]
+    whole = [_without_endings(name) for name in paths]
+    bare = [shown(name) for name in whole]
+    short = [shown(_last(name)) for name in whole]
+    folder = [shown(_last(_folder(name)) or _last(name)) for name in whole]
     for candidate in (short, folder):
         if len(set(candidate)) == len(candidate) and "trace" not in candidate:
             return candidate

@@ -160,11 +160,11 @@ def _parts(
     files: tuple[incoming.IncomingFile, ...], unpacked: Path, notes: list[str], say: Say
 ) -> Iterator[Part]:
     for file in files:
-        say(f"Looking at {file.name}", None, None)
+        say(f"Looking at {file.label}", None, None)
         try:
             kind = kind_of(file.path)
         except BadInput as problem:
-            notes.append(f"{file.name}: {problem.problem}")
+            notes.append(f"{file.label}: {problem.problem}")
             continue
         if kind is not None and kind.role is Role.ARCHIVE:
             yield from _members(file, unpacked, notes, say)
@@ -181,13 +181,13 @@ def _members(
     room = _room_to_unpack(file)
     n_bytes_left = limits.max_archive_bytes if room is None else room
     folder = file.name.removesuffix(".zip")
-    with archive.opened(file.path, file.name, limits) as opened:
+    with archive.opened(file.path, file.label, limits) as opened:
         members = archive.members(opened)
         total = sum(member.file_size for member in members)
         n_unpacked = 0
         for member in members:
             path = unpacked / f"{file.position}-{opened.infolist().index(member)}"
-            say(f"Unpacking {file.name}", n_unpacked, total)
+            say(f"Unpacking {file.label}", n_unpacked, total)
             try:
                 with opened.open(member) as source, path.open("xb") as sink:
                     # Counted here too: the sizes in an archive's directory are only claims.
@@ -195,23 +195,23 @@ def _members(
                         n_bytes_left -= len(block)
                         n_unpacked += len(block)
                         if n_bytes_left < 0:
-                            raise _too_much(file.name, room)
+                            raise _too_much(file.label, room)
                         if shutil.disk_usage(unpacked).free < KEEP_FREE_BYTES + len(block):
                             raise BadInput(
-                                f"The server's disk has no room for what is in {file.name}.",
+                                f"The server's disk has no room for what is in {file.label}.",
                                 remedy="Make room there, or pack only the run.",
                             )
                         sink.write(block)
             except (zipfile.BadZipFile, zlib.error, EOFError) as error:
                 raise BadInput(
-                    f"{file.name} is damaged at {member.filename[:200]}: {error}.",
+                    f"{file.label} is damaged at {member.filename[:200]}: {error}.",
                     remedy="Pack it again.",
                 ) from error
             name = incoming.displayable(f"{folder}/{member.filename}")
             try:
                 kind = kind_of(path)
             except BadInput as problem:
-                notes.append(f"{name}: {problem.problem}")
+                notes.append(f"{incoming.shown(name)}: {problem.problem}")
                 continue
             stays_closed = kind is not None and kind.role is Role.ARCHIVE
             yield Part(name, path, None if stays_closed else kind)
@@ -270,7 +270,7 @@ def _assign_to_compiled_run(logs: tuple[Part, ...], new_runs: list[_NewRun]) -> 
         refused = give(log, run.parts)
         for stored_name in set(run.parts.files) - before:
             _move(log, run.directory / stored_name)
-        note = f"{log.name} was taken as the log of {run.parts.name}, the only compiled run."
+        note = f"{log.label} was taken as the log of {run.parts.name}, the only compiled run."
         notes += refused or [note]
     return notes
 
@@ -287,7 +287,7 @@ def _readable(new_runs: list[_NewRun], notes: list[str], say: Say) -> list[_NewR
         stored_name = next(p for p, part in run.parts.files.items() if part is trace)
         try:
             progress = partial(say, f"Reading {run.parts.name}")
-            read = open_trace(run.directory / stored_name, progress, name=trace.name)
+            read = open_trace(run.directory / stored_name, progress, name=trace.label)
         except BadInput as problem:
             problems.append(problem)
             notes.append(problem.problem)
@@ -358,14 +358,14 @@ def _role(run: _NewRun) -> str | None:
 def _nothing_usable(files: tuple[incoming.IncomingFile, ...], parts: list[Part]) -> NotARun:
     for part in parts:
         if part.kind is not None and part.kind.role is Role.NOT_READ:
-            return not_read(part.name, part.kind)
+            return not_read(part.label, part.kind)
     if len(files) == 1:
         (file,) = files
         if is_empty(file.path):
-            return empty_file(file.name, NotARun)
-        text = f"{file.name} is neither a trace, nor a log, nor a run."
+            return empty_file(file.label, NotARun)
+        text = f"{file.label} is neither a trace, nor a log, nor a run."
     else:
-        file_names = ", ".join(file.name for file in files[:4]) + (" …" if len(files) > 4 else "")
+        file_names = ", ".join(file.label for file in files[:4]) + (" …" if len(files) > 4 else "")
         n_empty = sum(is_empty(file.path) for file in files)
         empty = f" ({n_empty} of them empty)" if n_empty else ""
         text = f"None of the {len(files)} files is a trace, a log or a run{empty}: {file_names}."

@@ -116,8 +116,8 @@ def test_the_recorder_needs_nothing_but_torch(pair):
     assert stages == {"capture", "errors", "record", "run_directory"}
     capture = {name.split(".")[2] for name in ours.split() if ".capture." in name}
     assert capture == {
-        "child", "handover", "nvml", "provenance", "round_plan", "run_writer", "sources",
-        "telemetry", "torch_settings",
+        "child", "full_disk", "handover", "nvml", "provenance", "round_plan", "run_writer",
+        "sources", "telemetry", "torch_settings",
     }  # fmt: skip
 
 

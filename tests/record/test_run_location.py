@@ -50,13 +50,18 @@ def test_a_job_that_is_named_twice_gets_a_second_folder(tmp_path):
     for _ in range(2):
         places.append([run_location(tmp_path, "w", "x", own, "nightly", 0) for own in TWO])
         for one in places[-1]:
-            one.directory.mkdir(parents=True)
             (one.directory / "run.json").write_text("{}")
     assert places[1][0].directory.name == f"{places[0][0].directory.name}-2"
     assert [p.directory.parent.parent for p in (places[0][1], places[1][1])] == [
         places[0][0].directory,
         places[1][0].directory,
     ]
+
+
+def test_two_that_begin_at_once_with_one_name_share_no_folder(tmp_path):
+    alone = Ranks(0, 1, True)
+    both = [run_location(tmp_path, "w", "x", alone, "nightly", 0).directory for _ in range(2)]
+    assert both[1].name == f"{both[0].name}-2"
 
 
 def test_the_variables_of_torchrun_say_which_rank_this_is(monkeypatch):

@@ -99,6 +99,10 @@ class _Making:
     def take_files(self) -> None:
         """Everything that belongs into it as it is now; what is gone goes from it too."""
         before, self._taken, self._by_key, self.left_out = self._taken, {}, {}, []
+        self.left_out += [
+            LeftOut(places.shown(path.relative_to(home_directory())), places.NAMELESS)
+            for path in places.nameless()
+        ]
         above_runs: set[Path] = set()
         for unit in units(self.choice):
             name = (unit.folder, unit.run is not None)

@@ -98,4 +98,8 @@ def _entries(folder: Path) -> list[Path]:
         entries = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [e for e in entries if not e.name.startswith(".") and not e.is_symlink()]
+    return [e for e in entries if _is_shown(e.name) and not e.is_symlink()]
+
+
+def _is_shown(name: str) -> bool:
+    return not name.startswith(".") and names.is_text(name)

@@ -7,9 +7,7 @@ who can write to a bucket need not be trusted. Artifacts of earlier versions,
 `<capture>/<folder>.zip`, are still read.
 """
 
-import os
 import re
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
 from profiler_core.ingest.run import unpacked_run
 from profiler_core.settings import settings
+from profiler_core.store.aside import aside_of, sweep, whole_file
 from profiler_core.store.history.packing import FileMark, content_hash, file_marks, packed
 from profiler_core.store.key_parts import encode_part
 
@@ -68,16 +67,8 @@ class Artifacts:
         """Write a file that is there once the block ends, or not at all."""
         if isinstance(self.files, LocalFileSystem):
             # fsspec writes below /tmp first: from another disk it copies, which may stop half way.
-            folder, _, name = path.rpartition("/")
-            aside = Path(folder, f".{name}.{os.getpid()}.{secrets.token_hex(4)}")
-            try:
-                with aside.open("xb") as target:
-                    yield target
-                    target.flush()
-                    os.fsync(target.fileno())
-                aside.replace(path)
-            finally:
-                aside.unlink(missing_ok=True)
+            with whole_file(Path(path)) as target:
+                yield target
             return
         with self.files.open(path, "wb", autocommit=False) as target:
             try:
@@ -98,18 +89,13 @@ class Artifacts:
         local = _cached(name)
         if not local.is_file():
             local.parent.mkdir(parents=True, exist_ok=True)
-            aside = local.with_name(f".{local.name}.{os.getpid()}.{secrets.token_hex(4)}")
-            try:
-                with (
-                    _as_bad_input("read"),
-                    self.files.open(self._path(name), "rb") as source,
-                    aside.open("xb") as sink,
-                ):
-                    while block := source.read(_BLOCK_BYTES):
-                        sink.write(block)
-                aside.replace(local)
-            finally:
-                aside.unlink(missing_ok=True)
+            with (
+                _as_bad_input("read"),
+                self.files.open(self._path(name), "rb") as source,
+                whole_file(local) as sink,
+            ):
+                while block := source.read(_BLOCK_BYTES):
+                    sink.write(block)
         stat = local.stat()
         try:
             return _checked_run(local, name, stat.st_mtime_ns, stat.st_size)
@@ -149,11 +135,23 @@ class Artifacts:
         Raises:
             BadInput: it cannot be written or deleted.
         """
-        path = f"{self.root.rstrip('/')}/.check-{secrets.token_hex(8)}"
+        path = f"{self.root.rstrip('/')}/{aside_of(Path('check')).name}"
         with _as_bad_input("written"):
             self.files.makedirs(self.root, exist_ok=True)
             self.files.pipe_file(path, b"written to see whether it can be")
             self.files.rm_file(path)
+
+    def sweep(self) -> None:
+        """Delete what was half written when its process died, here and in the local cache.
+
+        An object store ends uploads that were not completed by a rule of its bucket.
+        """
+        roots = [_cached("")]
+        if isinstance(self.files, LocalFileSystem):
+            roots.append(Path(self.root))
+        for root in roots:
+            if root.is_dir():
+                sweep((root, *(folder for folder in root.iterdir() if not folder.is_symlink())))
 
     def names(self) -> tuple[str, ...]:
         """Every artifact, by name."""

@@ -62,7 +62,7 @@ def refuse_id_of_capture(run_id: str, key: str | None) -> None:
     parts = run_id.split(".")
     for n_parts in range(1, len(parts)):
         folder = places.directory_of_key(f"run/{encode_part('.'.join(parts[:n_parts]))}")
-        for directory in folder.glob("*/") if folder is not None and folder.is_dir() else ():
+        for directory in places.folders_in(folder) if folder is not None else ():
             inside = read_record(directory, may_be_alive=False)[0].run_id
             if places.has_run(directory) and inside == run_id:
                 raise BadInput(

@@ -8,9 +8,12 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import runs_directory
 from profiler_core.model.run import RunRecord
+from profiler_core.store.aside import new_folder
 from profiler_core.store.history import places
 from profiler_core.store.history.integrity import difference
 from profiler_core.store.history.packing import file_marks
+
+_LONGEST_NAME = 220  # bytes; of 255 some are for what is written aside and renamed
 
 
 def stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
@@ -21,7 +24,8 @@ def stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
     capture = run_record.capture_id or resolved.parent.name
     name = resolved.name
     for part in (capture, name):
-        if not part or part.startswith((".", "_")) or set(part) & {"/", "\\", "\0"}:
+        is_long = len(part.encode("utf-8", "replace")) > _LONGEST_NAME
+        if not part or is_long or part.startswith((".", "_")) or set(part) & {"/", "\\", "\0"}:
             raise NotARun(
                 f"{part[:100]!r} cannot be the name of a folder of runs.",
                 remedy="Rename the run's folder, or pack it as a .zip and import that.",
@@ -34,20 +38,21 @@ def stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
                 remedy="Rename the folder that is to be imported.",
             )
         return target
-    aside = target.parent / f".{name}.{os.getpid()}"
     try:
-        shutil.copytree(resolved, aside, symlinks=True, ignore=shutil.ignore_patterns(".*"))
-        _replace_links(aside, run_directory)
-        (aside / names.IMPORTED).touch()  # nothing that its run.json names is run by a click
-        aside.rename(target)
+        with new_folder(target) as aside:
+            shutil.copytree(
+                resolved, aside, symlinks=True, ignore=shutil.ignore_patterns(".*"),
+                dirs_exist_ok=True,
+            )  # fmt: skip
+            _replace_links(aside, run_directory)
+            (aside / names.IMPORTED).touch()  # nothing that its run.json names is run by a click
+            aside.rename(target)
     except OSError as error:
         if not places.has_run(target):  # else another process was faster
             raise BadInput(
                 f"{run_directory} cannot be copied into {runs_directory()}: {error}.",
                 remedy="Make room on the disk, or check the rights.",
             ) from error
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
     return target
 
 

@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyE
 from profiler_core.errors import BadInput
 from profiler_core.home import history_file, home_directory
 from profiler_core.settings import settings
-from profiler_core.store.history.migrate import check_schema, migrate
+from profiler_core.store.history.migrate import HEAD, check_schema, migrate, version_of
 
 _WAIT_S = 30.0  # for another writer; a transaction of ours takes milliseconds
 _WRITING = "fusionscope_writing"
@@ -166,7 +166,15 @@ def _as_unavailable() -> Iterator[None]:
 
 
 def _engine() -> Engine:
-    return _migrated(database_url().render_as_string(hide_password=False), os.getpid())
+    engine = _migrated(database_url().render_as_string(hide_password=False), os.getpid())
+    is_file = engine.dialect.name == "sqlite"
+    if is_file and not Path(str(engine.url.database)).exists():
+        # A pool writes into the file wherever that is now, and makes an empty one beside it.
+        raise HistoryUnavailable(
+            f"{engine.url.database} was moved or deleted while this process works with it.",
+            remedy="Put it back where it was, or start again what uses it.",
+        )
+    return engine
 
 
 # A connection must not be shared with a forked child, so the process is part of the key.
@@ -182,7 +190,8 @@ def _migrated(url: str, process: int) -> Engine:
     engine = _new_engine(make_url(url))
     _ENGINES.append(engine)
     with engine.connect() as plain:
-        migrate(plain.execution_options(**{_WRITING: True}))
+        if version_of(plain) != HEAD:  # asked as a reader, who waits for no writer
+            migrate(plain.execution_options(**{_WRITING: True}))
     return engine
 
 

@@ -117,11 +117,14 @@ def packed_files(directory: Path) -> list[Path]:
 def kept_files(directory: Path) -> Iterator[Path]:
     """What is kept of a folder: no link, which may lead anywhere, and nothing that is hidden.
 
-    But the marker of an import, which stays with the folder and goes with no copy of the run.
+    Nor what has no text for a name. But the marker of an import, which stays with the folder and
+    goes with no copy of the run.
     """
     for parent, folders, files in os.walk(directory):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and names.is_text(name)
+        )
+        for name in sorted(filter(names.is_text, files)):
             path = Path(parent, name)
             is_hidden = name.startswith(".") and name != names.IMPORTED
             is_wanted = name != names.HEARTBEAT and not is_hidden

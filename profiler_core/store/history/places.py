@@ -1,5 +1,7 @@
 """Where a recorded run's directory lies on this machine, and how its key is made."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from profiler_core import run_directory as names
@@ -7,6 +9,7 @@ from profiler_core.home import runs_directory, uploads_directory
 from profiler_core.owner_file import owner_of
 from profiler_core.store.key_parts import decode_part, encode_part
 
+NAMELESS = "its name is no text in UTF-8"
 _ORIGINS = {"run": "capture", "upload": "upload"}
 
 
@@ -56,14 +59,40 @@ def has_run(directory: Path | None) -> bool:
 
 def run_directories() -> tuple[Path, ...]:
     """Every run directory of this machine's captures and uploads."""
-    run_files = []
-    for root in roots().values():
-        if root.is_dir():
-            run_files += [*root.glob(f"*/{names.RUN_JSON}"), *root.glob(f"*/*/{names.RUN_JSON}")]
+    captures = [folder for root in roots().values() for folder in folders_in(root)]
+    directories = [*captures, *(inner for folder in captures for inner in folders_in(folder))]
     return tuple(
         sorted(
-            path.parent
-            for path in run_files
-            if key_of(path.parent) is not None and not path.parent.is_symlink()
+            directory
+            for directory in directories
+            if has_run(directory) and key_of(directory) is not None and not directory.is_symlink()
         )
     )
+
+
+def folders_in(folder: Path) -> list[Path]:
+    """The folders in it, hidden ones and links to folders too; none where there is no folder.
+
+    Without those that have no text for a name.
+
+    `Path.glob` raises where another process deletes one of them while it looks.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            named = (entry for entry in entries if names.is_text(entry.name))
+            return [Path(entry.path) for entry in named if entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def nameless() -> Iterator[Path]:
+    """What lies among the runs and has no text for a name: no list and no backup can hold it."""
+    for root in roots().values():
+        for parent, folders, files in os.walk(root):
+            yield from (Path(parent, n) for n in (*folders, *files) if not names.is_text(n))
+            folders[:] = [n for n in folders if names.is_text(n) and not n.startswith(".")]
+
+
+def shown(path: Path) -> str:
+    """A path of which not all is text."""
+    return path.as_posix().encode("utf-8", "replace").decode("utf-8")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from shlex import quote
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
@@ -135,7 +136,7 @@ def refuse_if_deleted(run_id: str) -> None:
     if deleted_at is not None:
         raise BadInput(
             f"The run “{run_id[:200]}” was deleted on {deleted_at[:10]}, and lies in the trash.",
-            remedy=f"Put it back: python -m profiler_core runs restore {run_id[:200]}.",
+            remedy=f"Put it back: python -m profiler_core runs restore {quote(run_id[:200])}.",
         )
 
 
@@ -221,6 +222,20 @@ def n_runs() -> int:
     """How many runs the history has."""
     with reading() as connection:
         return int(connection.execute(select(func.count()).where(NOT_DELETED)).scalar_one())
+
+
+def n_lines_of_several() -> int:
+    """On how many lines of the trends a finished run has another one before it."""
+    several = (
+        select(table.c.line)
+        .where(NOT_DELETED, table.c.status == "finished", table.c.question != "")
+        .group_by(table.c.question, table.c.line)
+        .having(func.count() > 1)
+    )
+    with reading() as connection:
+        return int(
+            connection.execute(select(func.count()).select_from(several.subquery())).scalar_one()
+        )
 
 
 def _distinct(connection: Connection, query: Select[Any]) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def record_upload(
     upload_id: str, *, person: str | None = None, tags: tuple[str, ...] = ()
 ) -> tuple[tuple[RecordedRun, ...], tuple[str, ...]]:
     """Record the runs in the one file that was received as this upload. As `receive`."""
-    file_name = next((file.name for file in incoming.received(upload_id, (0,))), "")
+    file_name = next((file.label for file in incoming.received(upload_id, (0,))), "")
     try:
         accepted = uploads.accept(upload_id, (0,), _ignore_progress, person or "")
     except (OSError, BadInput):  # whoever sends it has it

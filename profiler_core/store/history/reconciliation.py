@@ -4,9 +4,7 @@ Safe to run at any time, at once from several processes, and again: a run is rec
 """
 
 import logging
-import os
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +14,14 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.jobs.brought import bring_left
 from profiler_core.model.history import RecordedRun
 from profiler_core.store import catalogue
+from profiler_core.store.aside import sweep
 from profiler_core.store.experiments import experiments
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.history.claims import another_id
 from profiler_core.store.history.database import where
 from profiler_core.store.history.integrity import notice
+from profiler_core.store.history.later_deletions import put_back_later_deletions
 from profiler_core.store.history.old_experiments import forget_old_caches
 from profiler_core.store.history.predictions import keep_predictions
 from profiler_core.store.history.query import known_artifacts, known_runs, recorded_places
@@ -36,7 +36,6 @@ from profiler_core.store.history.trash_files import DELETED
 from profiler_core.store.records import read_record
 
 Say = Callable[[str, int, int], None]  # a run's name, how many are done, of how many
-_LEFT_OVER_AFTER_S = 3600.0
 _EXPERIMENTS = 500  # of this machine, the newest, whose predictions are kept
 _log = logging.getLogger(__name__)
 _Task = TypeVar("_Task", Path, str)  # a run directory, or an artifact's name
@@ -131,6 +130,11 @@ def reconcile(say: Say | None = None) -> Reconciled:
     lacking, contradictions = _looked_through()
     work_off(lacking, record)
     problems += contradictions
+    problems += [
+        (places.shown(folder.relative_to(folder.parents[1])), f"Not recorded: {places.NAMELESS}.")
+        for folder in places.nameless()
+        if places.has_run(folder) or any(map(places.has_run, folder.glob("*/")))
+    ]
     artifact_store = artifacts()
     if artifact_store is not None:
         stored_names = set(artifact_store.names())  # what was just recorded is known by now
@@ -141,26 +145,17 @@ def reconcile(say: Say | None = None) -> Reconciled:
 def _sweep() -> None:
     """What a process that died left: deletions half way, copies from long ago."""
     settle()
+    put_back_later_deletions()
     empty_old()
     forget_old_caches()
     bring_left(places.roots()["run"])
     for root in places.roots().values():
-        for folder in (
-            (*root.glob(f"{DELETED}*"), *root.glob(f"*/{DELETED}*")) if root.is_dir() else ()
-        ):
-            shutil.rmtree(folder, ignore_errors=True)
-        for aside in root.glob("*/.*.*") if root.is_dir() else ():
-            pid = aside.name.rpartition(".")[2]
-            old = time.time() - aside.stat().st_mtime > _LEFT_OVER_AFTER_S
-            if aside.is_dir() and pid.isdigit() and old and not _exists(int(pid)):
-                shutil.rmtree(aside, ignore_errors=True)
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
+        captures = [folder for folder in places.folders_in(root) if not folder.is_symlink()]
+        for folder in (root, *captures):
+            for inner in places.folders_in(folder):
+                if inner.name.startswith(DELETED):
+                    shutil.rmtree(inner, ignore_errors=True)
+        sweep(captures)
+    artifact_store = artifacts()
+    if artifact_store is not None:
+        artifact_store.sweep()

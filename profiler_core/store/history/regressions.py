@@ -121,7 +121,7 @@ def waiting_notices(channels: Collection[Channel]) -> tuple[tuple[Regression, Ch
                 NOT_DELETED,
                 table.c.created_at >= since,
                 table.c.person.not_in(
-                    [person for person, n in told_lately(channel).items() if n >= MOST_AN_HOUR]
+                    [person for person, n in recent_notices(channel).items() if n >= MOST_AN_HOUR]
                 ),
                 or_(
                     told.c.run_id.is_(None),
@@ -138,7 +138,7 @@ def waiting_notices(channels: Collection[Channel]) -> tuple[tuple[Regression, Ch
     return tuple(waiting)
 
 
-def told_lately(channel: Channel) -> Counter[str]:
+def recent_notices(channel: Channel) -> Counter[str]:
     """Person -> of how many of their runs was told by a channel in the last hour; by the audit."""
     moment = now()
     since = utc((datetime.fromisoformat(moment) - timedelta(hours=1)).isoformat(), "")

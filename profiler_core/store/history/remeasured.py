@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import msgspec
-from sqlalchemy import ColumnElement, case, select
+from sqlalchemy import ColumnElement, Select, case, select
 
 from profiler_core.analysis.difference import difference_of
 from profiler_core.errors import BadInput
@@ -11,7 +11,7 @@ from profiler_core.model.history import RecordedRun
 from profiler_core.model.review import Difference, ReviewFinding
 from profiler_core.model.run import RunRecord
 from profiler_core.store.history import places
-from profiler_core.store.history.database import reading
+from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.lines import fill_lines, lines_of
 from profiler_core.store.history.query import NOT_DELETED, run
 from profiler_core.store.history.review_query import review
@@ -81,22 +81,33 @@ def close_finding(
         raise no_review(f"{review_id}, {finding[1]}")
     before_id = reviewed.sides[about.position].run_id
     fill_lines()
-    if before_id is None or not _has_later(before_id, after_id):
-        raise BadInput(
-            f"“{after_id[:200]}” is no later run of this finding's workload.",
-            remedy="Choose one from the list: same shapes, batch and kind of GPU.",
-        )
+    offered = None if before_id is None else _offered(before_id, after_id)
+    with reading() as connection:
+        is_offered = offered is not None and connection.execute(offered).first() is not None
+    if before_id is None or offered is None or not is_offered:
+        raise _not_offered(after_id)
     difference = difference_for(about, before_id, after_id)
     if difference is None:
         raise BadInput("One of the two runs was not timed.", remedy="Choose another run.")
-    close_with(review_id, finding, version, difference, person=person)
+    with writing() as connection:
+        # Reading the runs takes a while, and somebody may have deleted it; who deletes waits.
+        if connection.execute(offered.with_for_update(read=True)).first() is None:
+            raise _not_offered(after_id)
+        close_with(connection, review_id, finding, version, difference, person=person)
 
 
-def _has_later(before_id: str, after_id: str) -> bool:
-    recorded = run(before_id)
-    query = select(table.c.run_id).where(*_is_later(recorded), table.c.run_id == after_id)
-    with reading() as connection:
-        return after_id.isprintable() and connection.execute(query).first() is not None
+def _offered(before_id: str, after_id: str) -> Select[tuple[str]] | None:
+    """Asks for this run among the later ones; None: it is no name of one."""
+    if not after_id.isprintable():
+        return None
+    return select(table.c.run_id).where(*_is_later(run(before_id)), table.c.run_id == after_id)
+
+
+def _not_offered(after_id: str) -> BadInput:
+    return BadInput(
+        f"“{after_id[:200]}” is no later run of this finding's workload.",
+        remedy="Choose one from the list: same shapes, batch and device.",
+    )
 
 
 def difference_for(finding: ReviewFinding, before_id: str, after_id: str) -> Difference | None:

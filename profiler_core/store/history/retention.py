@@ -24,7 +24,7 @@ from profiler_core.store.history.query import n_runs, runs
 from profiler_core.store.history.tables import audit
 from profiler_core.store.history.trash import delete_at, delete_files_of
 from profiler_core.store.history.trash_files import size_at
-from profiler_core.store.history.unfinished import is_unfinished
+from profiler_core.store.history.unfinished import Unfinished
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def delete_files(
     n_deleted = 0
     for members in _by_capture(outdated_runs):
         reason = (reasons or {}).get(members[0].run_id, "retention")
-        if not is_unfinished(members) and delete_files_of(members, reason, person=person):
+        if not Unfinished().holds(members) and delete_files_of(members, reason, person=person):
             n_deleted += len(members)
     return n_deleted
 
@@ -174,10 +174,11 @@ _Leaving = list[tuple[list[RecordedRun], str, str]]
 
 def _that_can_go(leaving: _Leaving) -> _Leaving:
     """Of the captures those with files that nobody is still at, with the runs that have files."""
+    unfinished = Unfinished()
     return [
         (capture, reason, rule)
         for members, reason, rule in leaving
-        if (capture := [run for run in members if has_files(run)]) and not is_unfinished(capture)
+        if (capture := [run for run in members if has_files(run)]) and not unfinished.holds(capture)
     ]
 
 

@@ -23,7 +23,7 @@ from profiler_core.store.history.upsert import insert_or_update
 from profiler_core.typed import ready
 
 UNFINISHED: tuple[FindingState, ...] = ("open", "doing")
-_LONGEST_OWNER = 200
+LONGEST_OWNER = 200
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,18 @@ def assign_finding(
 
 
 def close_with(
-    review_id: str, finding: tuple[int, str], version: int, difference: Difference, *, person: str
+    connection: Connection,
+    review_id: str,
+    finding: tuple[int, str],
+    version: int,
+    difference: Difference,
+    *,
+    person: str,
 ) -> None:
     """Close a finding as done; `remeasured.close_finding` says which differences there are.
 
     Args:
+        connection: of the transaction in which the run was seen to be one of them.
         review_id: which review.
         finding: position of its candidate, and its key.
         version: as for `assign_finding`.
@@ -92,14 +99,13 @@ def close_with(
         ReviewChanged: somebody was faster; nothing is changed then.
         BadInput: there is no such finding.
     """
-    with writing() as connection:
-        _change(connection, review_id, finding, version, person, {"state": "done"})
-        _keep_difference(connection, review_id, finding, difference)
-        audit_note(
-            connection, signature(person), "close finding", review_id, finding=finding[1],
-            before=difference.before_run_id, after=difference.after_run_id,
-            before_ns=difference.before_ns, after_ns=difference.after_ns,
-        )  # fmt: skip
+    _change(connection, review_id, finding, version, person, {"state": "done"})
+    _keep_difference(connection, review_id, finding, difference)
+    audit_note(
+        connection, signature(person), "close finding", review_id, finding=finding[1],
+        before=difference.before_run_id, after=difference.after_run_id,
+        before_ns=difference.before_ns, after_ns=difference.after_ns,
+    )  # fmt: skip
 
 
 def assigned_findings(
@@ -234,7 +240,7 @@ def _keep_difference(
 
 
 def _owner(text: str) -> str:
-    return " ".join(str(stored(text)).split())[:_LONGEST_OWNER]
+    return " ".join(str(stored(text)).split())[:LONGEST_OWNER]
 
 
 def _state(word: str) -> FindingState:

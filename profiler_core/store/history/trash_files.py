@@ -139,6 +139,14 @@ def ids_here() -> frozenset[str]:
     return frozenset(path.name for t in trashes if t.is_dir() for path in t.iterdir())
 
 
+def runs_of(deletion_id: str) -> frozenset[str]:
+    """The ids of the runs that a deletion set aside on this machine."""
+    folders = [root / TRASH / deletion_id for root in places.roots().values()]
+    return frozenset().union(
+        *(ids_in(capture) for folder in folders for capture in places.folders_in(folder))
+    )
+
+
 def remove_directory(directory: Path) -> None:
     """Delete for good what never was recorded; the capture's folder goes with its last run."""
     if directory.is_symlink():

@@ -4,6 +4,7 @@ A run is recorded once it has ended, while the other variants of its capture are
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 from profiler_core import run_directory as names
@@ -16,22 +17,39 @@ from profiler_core.store.records import read_record
 _MOST = 10_000  # experiments
 
 
-def is_unfinished(members: Sequence[RecordedRun]) -> bool:
-    """Is this capture still measured on this machine, or is it part of what still is?
+class Unfinished:
+    """What is measured on this machine: sweeps and experiments as of the first question."""
 
-    A sweep is one, and an experiment: each makes one capture after another.
+    def holds(self, members: Sequence[RecordedRun]) -> bool:
+        """Is this capture still measured, or is it part of what still is?
 
-    Args:
-        members: recorded runs of the capture.
-    """
-    folders = {_folder(run.key) for run in members} - {None}
-    runs = {path for folder in folders if folder is not None for path in _runs_in(folder)}
-    sweeps = {_sweep(path) for path in runs} - {""}
-    return (
-        any(_runs_now(path) for path in runs)
-        or (bool(sweeps) and not sweeps.isdisjoint(map(_sweep, _beating())))
-        or members[0].capture_id in _of_experiments()
-    )
+        A sweep is one, and an experiment: each makes one capture after another.
+
+        Args:
+            members: recorded runs of the capture.
+        """
+        folders = {_folder(run.key) for run in members} - {None}
+        runs = {path for folder in folders if folder is not None for path in _runs_in(folder)}
+        sweeps = {_sweep(path) for path in runs} - {""}
+        return (
+            any(_runs_now(path) for path in runs)
+            or (bool(sweeps) and not sweeps.isdisjoint(self._sweeps))
+            or members[0].capture_id in self._of_experiments
+        )
+
+    @cached_property
+    def _sweeps(self) -> frozenset[str]:
+        return frozenset(map(_sweep, _beating()))
+
+    @cached_property
+    def _of_experiments(self) -> frozenset[str]:
+        """The captures of experiments that run."""
+        return frozenset(
+            batch.capture_id
+            for experiment in experiments(runs_directory(), _MOST)
+            if experiment.state == "running"
+            for batch in experiment.batches
+        )
 
 
 def _folder(key: str) -> Path | None:
@@ -41,7 +59,11 @@ def _folder(key: str) -> Path | None:
 
 
 def _runs_in(folder: Path) -> list[Path]:
-    return [folder] if places.has_run(folder) else list(filter(places.has_run, folder.glob("*/")))
+    return (
+        [folder]
+        if places.has_run(folder)
+        else list(filter(places.has_run, places.folders_in(folder)))
+    )
 
 
 def _runs_now(directory: Path) -> bool:
@@ -55,15 +77,6 @@ def _sweep(directory: Path) -> str:
 
 def _beating() -> list[Path]:
     """The run directories that are written now."""
-    beats = runs_directory().glob(f"*/*/{names.HEARTBEAT}")
-    return [beat.parent for beat in beats if _runs_now(beat.parent)]
-
-
-def _of_experiments() -> frozenset[str]:
-    """The captures of experiments that run."""
-    return frozenset(
-        batch.capture_id
-        for experiment in experiments(runs_directory(), _MOST)
-        if experiment.state == "running"
-        for batch in experiment.batches
-    )
+    captures = places.folders_in(runs_directory())
+    runs = (run for folder in captures for run in places.folders_in(folder))
+    return [run for run in runs if (run / names.HEARTBEAT).exists() and _runs_now(run)]

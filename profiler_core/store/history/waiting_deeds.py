@@ -135,12 +135,23 @@ def _appended(path: Path, line: str) -> bool:
                 return False
         except FileNotFoundError:
             return False
-        # A line of its own also after one that was not written whole.
-        os.write(handle, b"\n" + line.encode() + b"\n")
-        os.fsync(handle)
+        before = os.fstat(handle).st_size
+        try:
+            # A line of its own also after one that was not written whole.
+            _write_whole(handle, b"\n" + line.encode() + b"\n")
+            os.fsync(handle)
+        except OSError:
+            os.ftruncate(handle, before)
+            raise
     finally:
         os.close(handle)
     return True
+
+
+def _write_whole(handle: int, content: bytes) -> None:
+    """A disk that fills up takes a part, and refuses the next one."""
+    while content:
+        content = content[os.write(handle, content) :]
 
 
 def _lock(handle: int) -> None:

@@ -38,6 +38,14 @@ def only_question(**narrowed):
     return question.digest
 
 
+def test_a_line_counts_where_a_finished_run_has_one_before_it(home):
+    """ "10 runs, none slower" was said of ten lines with a run each."""
+    put(run_at(0, workload="a"), run_at(1, workload="b"), run_at(2, workload="b", status="failed"))
+    assert history.n_lines_of_several() == 0
+    put(run_at(3, workload="a"), run_at(4, workload="a"), run_at(5, workload="b"))
+    assert history.n_lines_of_several() == 2
+
+
 def test_charts_with_a_line_come_first_and_what_is_in_none_is_counted(home):
     put(
         run_at(0, workload="a"),
