@@ -7,9 +7,14 @@ On an H200 the code that `try` gives for resnet50 took 3 to 7 % more than the ca
 process and on every core. A capture's step differs from it in what is tried here, one at a time and
 in one process, in turns: the mark before each step (`cudagraph_mark_step_begin`), an event of the
 device after each step, no garbage collection, one CPU for the launching thread, and a second of
-rest before each round, as a GPU has while a capture's other variants are timed. A second process
-has the variables and the settings of Inductor that a capture sets too. Before, between and after
-them the setting is captured as a capture does it, so that the machine's mood is seen.
+rest before each round, as a GPU has while a capture's other variants are timed. None of these was
+it. In a capture other processes compute on the GPU between the rounds: so the same step is timed
+again after one has done so for a second, once more ten seconds later, and with its graphs recorded
+anew after that.
+
+A second process has the variables and the settings of Inductor that a capture sets too. Before,
+between and after them the setting is captured as a capture does it; its time alone, before the
+other variant's process ran (`alone` of run.json), is the first line of each.
 
 `OUT/clock.json` has all rounds, and the GPU's clocks and power each tenth of a second; the table on
 standard output the medians, µs per step and MHz.
@@ -29,8 +34,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.try_judge import plain_model
+
 _ROUNDS, _ROUND_SECONDS, _WARM_UP_STEPS = 20, 0.1, 30
-_REST_S = 1.0
+_REST_S, _LATER_S = 1.0, 10.0
 _ASK_GPU = ("nvidia-smi", "--query-gpu=clocks.sm,power.draw,clocks_event_reasons.active",
             "--format=csv,noheader,nounits", "-lms", "100")  # fmt: skip
 _OF_A_CAPTURE = {
@@ -115,7 +122,10 @@ def _captured(arguments: argparse.Namespace, most_s: float) -> dict[str, list[fl
     newest = max(runs.glob("*/*/run.json"), key=lambda path: (path.parent.name != "eager",
                                                              path.stat().st_mtime_ns))  # fmt: skip
     measurement = json.loads(newest.read_text())["measurement"]
-    times = {"rounds": [part["wall_ns"] / part["n_steps"] for part in measurement["rounds"]]}
+    times: dict[str, list[float]] = {}
+    if measurement.get("alone"):
+        times["alone"] = [measurement["alone"]["wall_ns"] / measurement["alone"]["n_steps"]]
+    times["rounds"] = [part["wall_ns"] / part["n_steps"] for part in measurement["rounds"]]
     steady = measurement.get("telemetry")
     if steady and steady["n_steps"]:
         times["one second on end"] = [steady["wall_ns"] / steady["n_steps"]]
@@ -145,22 +155,17 @@ def _pasted(arguments: argparse.Namespace) -> dict[str, list[float]]:
     """The setting in plain torch, timed with each of a capture's habits, ns per step."""
     import torch
 
-    from profiler_core.capture.child.variants import build, variant_from
-    from profiler_core.capture.child.workloads import Request
-    from profiler_core.capture.variant_spec import VariantSpec, parse_variant
+    from profiler_core.capture.variant_spec import parse_variant
 
+    device = torch.device(arguments.device)
     if arguments.as_capture:
         from profiler_core.capture.child.variants import apply_inductor
 
-        apply_inductor(torch.device(arguments.device), fallback_random=True)
-    device = torch.device(arguments.device)
-    request = Request(
-        arguments.workload, None, (), {}, training=False, seed=0, device=device.type
-    )  # fmt: skip
-    built = build(request, variant_from(VariantSpec().to_dict()), device)
+        apply_inductor(device, fallback_random=True)
+    plain, inputs = plain_model(arguments.workload, device)
     spec = parse_variant(arguments.variant)
-    model = torch.compile(built.model.eval(), mode=None if spec.mode == "default" else spec.mode)
-    inputs = built.inputs[0][0]
+    mode = None if spec.mode == "default" else spec.mode
+    model = torch.compile(plain, mode=mode)
     half = torch.bfloat16 if spec.precision == "bf16-autocast" else None
     wait: Step = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     mark = torch.compiler.cudagraph_mark_step_begin
@@ -173,15 +178,25 @@ def _pasted(arguments: argparse.Namespace) -> dict[str, list[float]]:
         mark()
         return step()
 
-    for _ in range(_WARM_UP_STEPS):
-        step()
-    wait()
+    def warm_up(run: Step) -> None:
+        for _ in range(_WARM_UP_STEPS):
+            run()
+        wait()
+
+    def record_anew() -> None:
+        nonlocal model
+        torch._dynamo.reset()
+        model = torch.compile(plain, mode=mode)
+        warm_up(marked)
+
+    warm_up(step)
     began = time.perf_counter_ns()
     for _ in range(10):
         step()
     wait()
     n = max(10, round(_ROUND_SECONDS * 1e10 / (time.perf_counter_ns() - began)))
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(n)] if _is_gpu(device) else []
+    n_events = n if device.type == "cuda" else 0
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(n_events)]
     ways: dict[str, tuple[Step, bool, Any]] = {
         "plain": (step, False, contextlib.nullcontext),
         "an event after each step": (step, True, contextlib.nullcontext),
@@ -199,7 +214,23 @@ def _pasted(arguments: argparse.Namespace) -> dict[str, list[float]]:
                 run, has_events, habit = ways[name]
                 with habit():
                     times[name].append(_round(run, n, wait, events if has_events else []))
+    before: dict[str, Callable[[], Any]] = {
+        "after another process computed": lambda: _compute_elsewhere(device.type),
+        "ten seconds after that": lambda: time.sleep(_LATER_S),
+        "recorded anew": record_anew,
+    }
+    for name, happens in before.items():
+        happens()
+        times[name] = [_round(marked, n, wait, []) for _ in range(_ROUNDS)]
     return times
+
+
+def _compute_elsewhere(device: str) -> None:
+    """Let a process of its own compute for a second, to its end."""
+    lines = ("import time, torch", f"x = torch.ones(2048, 2048, device={device!r})",
+             "end = time.monotonic() + 1", "while time.monotonic() < end:",
+             "    for _ in range(50): y = x @ x", "    y[0, 0].item()")  # fmt: skip
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
 
 
 def _round(run: Step, n: int, wait: Step, events: list[Any]) -> float:
@@ -211,10 +242,6 @@ def _round(run: Step, n: int, wait: Step, events: list[Any]) -> float:
             events[index].record()
     wait()
     return (time.perf_counter_ns() - began) / n
-
-
-def _is_gpu(device: Any) -> bool:
-    return bool(device.type == "cuda")
 
 
 @contextlib.contextmanager

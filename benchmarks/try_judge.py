@@ -256,7 +256,7 @@ def run_grid(words: Sequence[str]) -> None:
 
 def run_pasted(workload: str, answer: Path, device: str, runs: Path) -> dict[str, float]:
     """Build the workload's model as a capture does, run the code, and time its last statement."""
-    from profiler_core.capture.variant_spec import VariantSpec, parse_variant
+    from profiler_core.capture.variant_spec import parse_variant
     from profiler_core.store.experiments import caches_of
 
     tried = json.loads(answer.read_text())
@@ -268,14 +268,9 @@ def run_pasted(workload: str, answer: Path, device: str, runs: Path) -> dict[str
 
     import torch
 
-    from profiler_core.capture.child.variants import build, variant_from
-    from profiler_core.capture.child.workloads import Request
-
     is_cuda = torch.cuda.is_available() and device != "cpu"
-    place = torch.device("cuda" if is_cuda else "cpu")
-    request = Request(workload, None, (), {}, training=False, seed=0, device=place.type)
-    built = build(request, variant_from(VariantSpec().to_dict()), place)
-    names: dict[str, Any] = {"model": built.model.eval(), "inputs": built.inputs[0][0]}
+    model, inputs = plain_model(workload, torch.device("cuda" if is_cuda else "cpu"))
+    names: dict[str, Any] = {"model": model, "inputs": inputs}
     tree = ast.parse(best["code"] if best["variant"] != "eager" else _EAGER)
     before = ast.Module(tree.body[:-1], [])
     exec(compile(before, "pasted", "exec"), names)
@@ -284,6 +279,17 @@ def run_pasted(workload: str, answer: Path, device: str, runs: Path) -> dict[str
     exec(compile(ast.fix_missing_locations(wrapped), "pasted", "exec"), names)
     wait: Callable[[], object] = torch.cuda.synchronize if is_cuda else lambda: None
     return {"step_time_ns": _timed(names["step"], wait)}
+
+
+def plain_model(workload: str, device: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A workload's model as a capture builds it for inference, and the inputs of its first step."""
+    from profiler_core.capture.child.variants import build, variant_from
+    from profiler_core.capture.child.workloads import Request
+    from profiler_core.capture.variant_spec import VariantSpec
+
+    request = Request(workload, None, (), {}, training=False, seed=0, device=device.type)
+    built = build(request, variant_from(VariantSpec().to_dict()), device)
+    return built.model.eval(), built.inputs[0][0]
 
 
 _EAGER = "import torch\nwith torch.no_grad():\n    output = model(*inputs)"

@@ -32,6 +32,7 @@ from profiler_core.capture.run_writer import Heartbeat, write_json
 from profiler_core.capture.runs_of import runs_of
 from profiler_core.capture.selection import Selection
 from profiler_core.capture.spec import BUILT_IN_WORKLOADS, TIMING_CAP_SECONDS, CaptureSpec
+from profiler_core.capture.stopping import full_disk_is_told, stop_all
 from profiler_core.capture.sweep.points import Point
 from profiler_core.capture.telemetry.host_load import HostLoadWatch
 from profiler_core.capture.telemetry.sampler import WHILE_TIMED_PERIOD_S
@@ -132,7 +133,10 @@ def run_capture(
         What became of each variant; a failed or cancelled one has its sentence.
     """
     look = _looking(is_cancelled)
-    with tempfile.TemporaryDirectory(prefix="fusionscope-against-") as checkouts:
+    with (
+        full_disk_is_told(out),
+        tempfile.TemporaryDirectory(prefix="fusionscope-against-") as checkouts,
+    ):
         versions = versions_of(spec, Path(checkouts))
         return _run_versions(
             spec, versions, out, progress_file, listener, point, interpreters, look, selection
@@ -162,7 +166,8 @@ def _run_versions(
         n = len(sweep_point.values)
         text = f"Point {sweep_point.index + 1} of {n}: {sweep_point.text}"
         progress.say("point", text, None, sweep_point.index + 1, n)
-    runs = runs_of(versions, capture_id, directory, point, _experiment_of(selection))
+    experiment = "" if selection is None else selection.experiment
+    runs = runs_of(versions, capture_id, directory, point, experiment)
     with Heartbeat([run.writer for run in runs]), contextlib.ExitStack() as stack:
         try:
             progress.say("starting", f"Checks the torch of {spec.python or default_python()}")
@@ -196,25 +201,19 @@ def _run_versions(
             _measure(runs, context)
         except Cancelled as cancelled:
             for run in runs:
-                run.cancel(cancelled.problem)
+                run.stop("cancelled", cancelled.problem)
             progress.say("cancelled", cancelled.problem)
         except CaptureFailed as failed:
             for run in runs:
                 run.writer.end("failed", f"{failed.problem} {failed.remedy}")
                 progress.say("failed", failed.problem, run.label)
         except BaseException as error:
-            for run in runs:
-                run.cancel(f"The launcher stopped: {type(error).__name__}: {error}")
-            raise
+            stop_all(runs, error, progress, directory)
     finished = FinishedCapture(
         capture_id, directory, tuple(_ended(run) for run in runs), time.monotonic() - started
     )
     _say_the_end(finished, progress)
     return finished
-
-
-def _experiment_of(selection: Selection | None) -> str:
-    return "" if selection is None else selection.experiment
 
 
 def _looking(is_cancelled: Callable[[], bool]) -> Callable[[], None]:

@@ -13,8 +13,13 @@ from profiler_core.errors import BadInput
 _LARGEST_BYTES = 4_000_000  # no hand-written module is longer
 
 
-def check_own_code(text: str) -> str:
+def check_own_code(text: str, *, looks_at_file: bool = True) -> str:
     """The workload with an absolute path, as a job needs it that runs in another folder.
+
+    Args:
+        text: what was typed.
+        looks_at_file: whoever typed it may know what lies there; else only its form is checked,
+            and the path stays as it was typed.
 
     Raises:
         BadInput: no such file, it is no Python, or it has no such function.
@@ -25,6 +30,8 @@ def check_own_code(text: str) -> str:
             f"“{text.strip()}” does not name a function in a file.",
             remedy="Write it like path/to/file.py:function.",
         )
+    if not looks_at_file:
+        return f"{file_text}:{function}"
     path = Path(file_text).expanduser().absolute()
     try:
         if path.stat().st_size > _LARGEST_BYTES:

@@ -17,7 +17,7 @@ DYNAMO = "dynamo."
 class ProcessSetting:
     """One of them. pattern: what its value must match; example: a value.
 
-    only_compiled: it means nothing to an eager run.
+    only_compiled: it means nothing to an eager run. in_environment: a variable of the process.
     """
 
     key: str
@@ -25,6 +25,7 @@ class ProcessSetting:
     pattern: str
     example: str
     only_compiled: bool = False
+    in_environment: bool = False
 
 
 SETTINGS: dict[str, ProcessSetting] = {
@@ -49,6 +50,24 @@ SETTINGS: dict[str, ProcessSetting] = {
             r"nested",
             "nested",
             only_compiled=True,
+        ),
+        ProcessSetting(
+            "bucket_cap_mb",
+            "size of the buckets in which DistributedDataParallel sums gradients, MB",
+            r"[1-9]\d{0,5}",
+            "100",
+        ),
+        ProcessSetting(
+            "prefetch", "how many blocks ahead FSDP2 gathers the weights", r"[1-9]\d?", "2"
+        ),
+        *(
+            ProcessSetting(name, about, r"[1-9]\d?", "8", in_environment=True)
+            for name, about in (
+                ("NCCL_MAX_CTAS", "multiprocessors that a collective of NCCL takes at most"),
+                ("NCCL_MIN_CTAS", "… at least"),
+                ("NCCL_MAX_NCHANNELS", "the same of an NCCL before 2.17, at most"),
+                ("NCCL_MIN_NCHANNELS", "… at least"),
+            )
         ),
     )
 }
@@ -90,6 +109,13 @@ def check(settings: Settings, text: str, *, is_compiled: bool) -> None:
                 f"Variant '{text}' sets {key} without torch.compile.",
                 remedy="Use this word with a mode such as default.",
             )
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """The variables that a process is started with."""
+    return {
+        key: value for key, value in settings if key in SETTINGS and SETTINGS[key].in_environment
+    }
 
 
 def words(settings: Sequence[tuple[str, str]]) -> list[str]:

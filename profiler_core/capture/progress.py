@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from profiler_core.capture.full_disk import is_full
+
 
 @dataclass(frozen=True)
 class ProgressLine:
@@ -42,11 +44,15 @@ class ProgressLog:
         done: float | None = None,
         total: float | None = None,
     ) -> None:
-        """Append one line."""
+        """Append one line; where the disk is full it is shown alone."""
         line = ProgressLine(self._clock(), phase, variant, done, total, text)
         encoded = json.dumps(asdict(line)) + "\n"
         for path in self._paths:
-            with path.open("a", encoding="utf-8") as file:
-                file.write(encoded)
+            try:
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(encoded)
+            except OSError as error:
+                if not is_full(error):
+                    raise
         if self._listener is not None:
             self._listener(line)

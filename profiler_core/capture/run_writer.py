@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -11,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from profiler_core import run_directory as names
+from profiler_core.capture.full_disk import is_full
 
 _BEAT_EVERY_S = 1.0
+_RESERVE = ".reserve"  # room for the last run.json, where the disk is full by then
+_RESERVE_BYTES = 4 << 20  # step times come by the ten thousand
 
 
 class RunWriter:
@@ -59,7 +63,13 @@ class RunWriter:
         seconds[phase] = round(seconds.get(phase, 0.0) + time.monotonic() - started, 3)
 
     def write(self) -> None:
-        """Replace run.json; a reader sees the old one or the new one."""
+        """Replace run.json; a reader sees the old one or the new one.
+
+        Raises:
+            OSError: it cannot be written; `end` still can where the disk is full.
+        """
+        if self.record["status"] == "running":
+            _reserve(self.directory / _RESERVE)
         write_json(self.directory / names.RUN_JSON, self.record)
 
     def beat(self) -> None:
@@ -71,7 +81,13 @@ class RunWriter:
         self.record["status"] = status
         self.record["error"] = error
         self.record["error_kind"] = error_kind
-        self.write()
+        try:
+            self.write()
+        except OSError as error:
+            if not is_full(error):
+                raise
+            _write_reserved(self.directory / _RESERVE, self.directory / names.RUN_JSON, self.record)
+        (self.directory / _RESERVE).unlink(missing_ok=True)
         (self.directory / names.HEARTBEAT).unlink(missing_ok=True)
 
 
@@ -105,8 +121,30 @@ class Heartbeat:
 def write_json(path: Path, value: Any) -> None:
     """Write JSON by atomic rename; one line, for step times come by the ten thousand."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(value) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_text(json.dumps(value) + "\n", encoding="utf-8")
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)  # half a file takes room that is not there
+        raise
+
+
+def _reserve(path: Path) -> None:
+    """Take the room for the last run.json now; without any the run goes on as it is."""
+    with contextlib.suppress(OSError, AttributeError):  # no such call on macOS
+        if not path.exists():
+            with path.open("xb") as file:
+                os.posix_fallocate(file.fileno(), 0, _RESERVE_BYTES)
+
+
+def _write_reserved(reserve: Path, path: Path, value: Any) -> None:
+    """`write_json` into room that is this run's already: nobody else can take it meanwhile."""
+    with reserve.open("r+b") as file:
+        file.write(json.dumps(value).encode() + b"\n")
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+    reserve.replace(path)
 
 
 def process_started_at(pid: int) -> float:

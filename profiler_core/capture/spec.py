@@ -355,6 +355,11 @@ class CaptureSpec:
         return 2 if self.workload in DISTRIBUTED_WORKLOADS else 1
 
     @property
+    def parallel(self) -> str | None:
+        """How ranks share the work, of a built-in workload; None: its own code alone knows."""
+        return self.workload if self.workload in DISTRIBUTED_WORKLOADS else None
+
+    @property
     def workload_name(self) -> str:
         """The workload without the folders of its path."""
         return Path(self.workload).name if self.is_user_code else self.workload

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from profiler_core.capture import process_settings
 from profiler_core.capture.context import Context
 from profiler_core.capture.process import Child
 from profiler_core.capture.python_path import activated
@@ -108,6 +109,7 @@ def _start(
                 context.interpreter.executable,
             ),
             **safe_path(spec.workload),
+            **process_settings.environment(variant.settings),
             **paths.environment,
         },
         paths.work,

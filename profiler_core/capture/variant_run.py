@@ -25,7 +25,7 @@ from profiler_core.capture.spec import VariantSpec
 from profiler_core.capture.start_variant import ProcessPaths, cache_of, start_variant
 from profiler_core.capture.telemetry.sampling import Sampled
 
-_CYCLES_AT_THE_CEILING = 8
+_CYCLES_AT_THE_CEILING, _ALONE_S = 8, 0.3
 _LATE = "late"
 
 
@@ -126,9 +126,8 @@ class VariantRun:
                 self.writer.measurement["engine"] = first["engine"]
         if not self.is_alive:
             return
-        limits = ON_GPU if self._context.is_gpu else ON_CPU
-        if self._context.spec.n_ranks > 1:
-            limits = WITH_RANKS
+        spec, on_gpu = self._context.spec, self._context.is_gpu
+        limits = WITH_RANKS if spec.n_ranks > 1 else ON_GPU if on_gpu else ON_CPU
         with self._phase("warm-up", f"Warms up {self.label}"):
             result = child().ask(
                 "warm_up",
@@ -146,10 +145,11 @@ class VariantRun:
             self.writer.measurement["warmup_step_ns"] = result["step_ns"]
             self.writer.measurement["warmup_ended_by"] = result["ended_by"]
             self._typical_step_ns = result["typical_step_ns"]
-            spec = self._context.spec
             self._round_steps = steps_per_round(
                 self._typical_step_ns, spec.round_steps, spec.round_seconds, self._n_shapes
             )
+            if on_gpu:
+                self.writer.measurement["alone"] = self._steady(_ALONE_S)
 
     def run_round(self, index: int, order: int) -> bool:
         """One timed round (`rounds.RoundRunner`)."""
@@ -190,12 +190,7 @@ class VariantRun:
             self._phase("telemetry", f"Runs {self.label} alone for the telemetry"),
             context.telemetry.sampling([self.sampled()]),
         ):
-            self.writer.measurement["telemetry"] = self._running_child().ask(
-                "steady",
-                seconds=context.spec.telemetry_seconds,
-                step_ns=self._typical_step_ns,
-                by_the_clock=context.spec.n_ranks == 1,
-            )
+            self.writer.measurement["telemetry"] = self._steady(context.spec.telemetry_seconds)
 
     def passes(self) -> None:
         """Peak memory, profiler, stacks, memory snapshot: in this order, after all timing."""
@@ -285,13 +280,13 @@ class VariantRun:
         self.writer.end("failed", failure.sentence, failure.kind)
         self._say("failed", f"{self.label} failed: {failure.sentence}")
 
-    def cancel(self, sentence: str) -> None:
-        """Stop here because the capture was cancelled."""
+    def stop(self, status: str, sentence: str) -> None:
+        """Stop here where it still runs; what has ended stays as it is."""
         child, self._child = self._child, None
         if child is not None:
             child.kill()
         if self.writer.record["status"] == "running":
-            self.writer.end("cancelled", sentence)
+            self.writer.end(status, sentence)
 
     def kill(self) -> None:
         """End the child, if there is one, and all that it started."""
@@ -315,6 +310,12 @@ class VariantRun:
         self.writer.write()
 
     # -- helpers ---------------------------------------------------------------------------------
+
+    def _steady(self, seconds: float) -> dict[str, Any]:
+        by_the_clock = self._context.spec.n_ranks == 1
+        return self._running_child().ask(
+            "steady", seconds=seconds, step_ns=self._typical_step_ns, by_the_clock=by_the_clock
+        )
 
     def _look(self, context: Context) -> None:
         """What its process is waited with: ends a variant that prepares for too long."""
@@ -380,7 +381,7 @@ class VariantRun:
         except ChildFailure as failure:
             self.writer.spent(phase, started)
             if failure.kind == _LATE:
-                self.cancel(failure.sentence)
+                self.stop("cancelled", failure.sentence)
                 self._say(phase, f"Leaves {self.label} out: {failure.sentence}")
             else:
                 self.fail(failure)

@@ -36,7 +36,7 @@ def graph_captures_in(folder: Path, rank: int | None) -> tuple[Path, ...]:
     captures = folder / names.GRAPH_CAPTURES
     if not captures.is_dir():
         return ()
-    files = [path for path in sorted(captures.iterdir()) if path.is_file()]
+    files = [p for p in sorted(captures.iterdir()) if names.is_text(p.name) and p.is_file()]
     of_rank = (
         path
         for path in files

@@ -5,6 +5,7 @@ from pathlib import Path
 from profiler_core.ingest.file_kind import Role
 from profiler_core.ingest.formats import patterns, stored_names
 from profiler_core.ingest.sniff import STORED_PACKED
+from profiler_core.run_directory import is_text
 
 
 def file_in(folder: Path, role: Role) -> Path | None:
@@ -14,7 +15,8 @@ def file_in(folder: Path, role: Role) -> Path | None:
 
 def files_in(folder: Path, role: Role) -> tuple[Path, ...]:
     """Every file of a role that may have several: those in its folder, else the one beside it."""
-    inside = {path for pattern in patterns(role) for path in folder.glob(pattern)}
+    every = {path for pattern in patterns(role) for path in folder.glob(pattern)}
+    inside = [path for path in every if is_text(path.name)]
     single = file_in(folder, role)
     return tuple(sorted(inside)) or (() if single is None else (single,))
 

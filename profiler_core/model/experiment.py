@@ -4,6 +4,7 @@ A *setting* is what a workload runs under, as pairs of a lever and the word of a
 there; a lever that is left alone is not in it. `()` is torch.compile as it is by itself.
 """
 
+import math
 from typing import Literal
 
 import msgspec
@@ -32,6 +33,11 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     def is_slower(self) -> bool:
         """Is it slower, beyond the noise?"""
         return self.high < 1
+
+    @property
+    def is_by_fastest_steps(self) -> bool:
+        """Did the fastest steps decide, on a busy host? Its interval ends at it only there."""
+        return any(math.isclose(self.ratio, end, rel_tol=1e-9) for end in (self.low, self.high))
 
     @property
     def inverse(self) -> "Ratio":
@@ -84,6 +90,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     realised_ns: float | None = None  # per step, against the setting that it was held against
     moved: tuple[Moved, ...] = ()  # the groups that changed most against that setting
     modules: tuple[str, ...] = ()  # paths of those that were compiled; empty: the whole model
+    regions: tuple[str, ...] = ()  # one module of each class that was a nested compile region
 
     @property
     def may_win(self) -> bool:

@@ -23,7 +23,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Telemetry(msgspec.Struct, frozen=True, kw_only=True):
-    """A phase of telemetry: steady state of the variant alone, or the profiled pass."""
+    """Steps on end: steady state of the variant alone, or the profiled pass."""
 
     started_ns: int  # epoch, as t_ns of the samples
     wall_ns: int
@@ -96,6 +96,8 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()  # their paths, where `where` says so
     classes: dict[str, int] = {}  # of these modules
     optimizer: bool = False  # its step too
+    # Paths of modules, one of each class that is marked as a nested compile region.
+    regions: tuple[str, ...] = ()
 
 
 class HostLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +132,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     child_pid: int | None = None  # who computed: its own entry in process_memory_bytes
     n_compilations_while_timed: int | None = None  # above 0: the rounds hold compile time
     host_load: HostLoad | None = None  # while the rounds were timed
+    # Right after its warm-up, before another variant's process ran on the GPU.
+    alone: Telemetry | None = None
     telemetry: Telemetry | None = None
     profiled: Telemetry | None = None  # all steps of the profiled pass; n_steps: the active ones
     telemetry_source: str | None = None  # "nvml" or "amdsmi"

@@ -1,6 +1,7 @@
 """Real captures, each made once: a child takes seconds to import torch."""
 
 import os
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from profiler_core.capture import launcher
 from profiler_core.capture.interpreter import probe
 from profiler_core.capture.spec import CaptureSpec, parse_variants
+from profiler_core.capture.variant_run import VariantRun
 from tests.quick_python import QUICK_COMPILER, is_quick_compiler
 
 TINY = Path(__file__).resolve().parent / "workloads" / "tiny.py"
@@ -78,19 +80,35 @@ def _captures_of_tiny(tmp_path_factory, home, interpreter):
 
 
 @pytest.fixture(scope="session")
-def full(capture_tiny_alone):
+def full(capture_tiny_alone, logs_of_second):
     """Everything on: eager and inductor, with children as users have them."""
-    return capture_tiny_alone(
-        "model",
-        "eager,default",
-        profile=True,
-        stacks=True,
-        numerics=True,
-        warm_compile=True,
-        rounds=3,
-        options=(("width", "16"),),
-        batch_size=2,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        end = VariantRun.end_check
+
+        def end_and_keep(run: VariantRun) -> None:
+            end(run)
+            log = run._work / "torch_trace"
+            if log.is_dir():  # goes away with the capture
+                shutil.copytree(log, logs_of_second / run.label)
+
+        patch.setattr(VariantRun, "end_check", end_and_keep)
+        return capture_tiny_alone(
+            "model",
+            "eager,default",
+            profile=True,
+            stacks=True,
+            numerics=True,
+            warm_compile=True,
+            rounds=3,
+            options=(("width", "16"),),
+            batch_size=2,
+        )
+
+
+@pytest.fixture(scope="session")
+def logs_of_second(tmp_path_factory):
+    """Structured logs of the second processes of `full`, in a folder for each variant."""
+    return tmp_path_factory.mktemp("second")
 
 
 @pytest.fixture(scope="session")

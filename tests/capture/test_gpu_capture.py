@@ -54,6 +54,16 @@ def test_reduce_overhead_launches_graphs(captured):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
+def test_its_steps_are_timed_alone_before_another_variants_process_ran(captured, variant):
+    measurement = captured[variant].record.measurement
+    assert measurement.alone.wall_ns >= 0.3e9 and measurement.alone.n_steps > 100
+    alone_ns = measurement.alone.wall_ns / measurement.alone.n_steps
+    in_turns_ns = sorted(r.wall_ns / r.n_steps for r in measurement.rounds)[5]
+    assert 0.7 < alone_ns / in_turns_ns < 1.5
+    assert measurement.alone.started_ns < min(r.started_ns for r in measurement.rounds)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_nvml_samples_cover_the_telemetry_phase(captured, variant):
     run = captured[variant]
     samples = [json.loads(line) for line in run.nvml.read_text().splitlines()]

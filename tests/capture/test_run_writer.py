@@ -1,10 +1,12 @@
 """run.json while a run is made: always whole, alive by its heartbeat, readable by the model."""
 
+import errno
 import json
 import os
 import time
 
 import msgspec
+import pytest
 
 from profiler_core import run_directory as names
 from profiler_core.capture.run_writer import Heartbeat, RunWriter, process_started_at
@@ -58,3 +60,22 @@ def test_a_process_began_before_now():
 
 def read(writer):
     return msgspec.json.decode((writer.directory / names.RUN_JSON).read_bytes(), type=RunRecord)
+
+
+def test_a_full_disk_takes_no_run_that_was_measured(tmp_path, monkeypatch):
+    """The room for its end was taken when it began."""
+    writer = RunWriter(tmp_path / "eager", dict(RECORD))
+    writer.measurement["first_call_ns"] = 7
+
+    def full(path, *_words, **_more):
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        writer.write()
+    assert read(writer).status == "running"
+    writer.end("failed", "The disk is full.")
+    ended = read(writer)
+    assert (ended.status, ended.measurement.first_call_ns) == ("failed", 7)
+    assert [path.name for path in writer.directory.iterdir()] == [names.RUN_JSON]

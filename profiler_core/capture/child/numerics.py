@@ -17,7 +17,7 @@ from . import engines
 from .accelerator import Accelerator, generator_states
 from .double import double_call, is_double
 from .draws import Draw, DrawsInsideError, recorded, replayed
-from .parallel import on_any_rank, wrap
+from .parallel import on_any_rank, wrapped
 from .protocols import modules_of
 from .step import GRADIENT_OF, UPDATE, UPDATE_OF, Step
 from .steps import step_of
@@ -92,8 +92,7 @@ class Bench(NamedTuple):
         return self._step_of(built, plain)
 
     def _step_of(self, built: Built, variant: Variant) -> Step:
-        model = wrap(built.model, built.parallel, self.device, **dict(built.exchange))
-        built = built._replace(model=model)
+        built = wrapped(built, self.device, variant.settings)
         step = step_of(built, variant, self.device, self.request.training)
         step.fed = list(self.fed)
         return step

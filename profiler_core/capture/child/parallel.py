@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Mapping, Optional
 
+from . import exchange
 from .failures import CannotRunError
+from .workloads import Built
 
 
 def join(ranks: Optional[Dict[str, Any]], device: Any) -> None:
@@ -79,18 +81,15 @@ def wrap(
         shard(block, mesh=mesh)
     whole = shard(model, mesh=mesh)
     if prefetch:
-        _gather_ahead(list(model.children()), prefetch)
+        exchange.gather_ahead(list(model.children()), prefetch)
     return whole
 
 
-def _gather_ahead(blocks: List[Any], n_blocks: int) -> None:
-    """Each block asks for the weights of the ones that come next, in both directions."""
-    for order, method in (
-        (blocks, "set_modules_to_forward_prefetch"),
-        (blocks[::-1], "set_modules_to_backward_prefetch"),
-    ):
-        for position, block in enumerate(order):
-            getattr(block, method)(order[position + 1 : position + 1 + n_blocks])
+def wrapped(built: Built, device: Any, settings: Mapping[str, str]) -> Built:
+    """The workload with its model wrapped, which exchanges as the variant's settings say."""
+    model = wrap(built.model, built.parallel, device, **dict(built.exchange))
+    exchange.obey(model, settings)
+    return built._replace(model=model)
 
 
 def on_any_rank(flag: bool) -> bool:

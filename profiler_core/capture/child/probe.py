@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 _WITH_VALUE = ("--workload", "--settings")
+_CONFIGURED = ("inductor", "dynamo")  # torch._….config
 MARK = "FUSIONSCOPE-PROBE "  # importing torch may print lines of its own
 
 
@@ -29,7 +30,8 @@ def probe(
     Args:
         with_backends: list those of torch.compile too, which takes seconds (it imports Dynamo).
         workload: say too why a workload of this name cannot be built; imports torchvision.
-        settings: keys of Inductor's and Dynamo's configuration, whose values are wanted.
+        settings: keys of Inductor's and Dynamo's configuration, and of how ranks exchange, whose
+            values are wanted.
     """
     _load_package()
     importlib.import_module("fusionscope_child.channel").die_with_parent()
@@ -103,6 +105,9 @@ def _settings(keys: List[str]) -> Dict[str, Any]:
     values: Dict[str, Any] = {}
     for key in keys:
         package, _, path = key.partition(".")
+        if package not in _CONFIGURED:
+            values.update(importlib.import_module("fusionscope_child.exchange").known(key))
+            continue
         owner: Any = importlib.import_module("torch._{}.config".format(package))
         try:
             with warnings.catch_warnings():

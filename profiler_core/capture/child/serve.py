@@ -110,7 +110,16 @@ class Worker:
                 "torch cannot be imported by {}: {}".format(sys.executable, error),
                 "Install torch there, or pass --python.",
             ) from error
-        from . import environment, graph_captures, numerics, parallel, timing, variants, workloads
+        from . import (
+            environment,
+            exchange,
+            graph_captures,
+            numerics,
+            parallel,
+            timing,
+            variants,
+            workloads,
+        )
 
         self._device = _device(torch, self._spec["device"])
         accelerator.Accelerator(self._device).select()
@@ -131,6 +140,7 @@ class Worker:
         )
         variants.apply_precision(self._variant)
         settings.apply(self._variant.settings)
+        exchange.apply(self._variant.settings)
         if self._variant.compile:
             variants.apply_inductor(self._device)
         else:
@@ -145,8 +155,7 @@ class Worker:
         from . import parallel, variants
 
         built = variants.build(self._bench.request, self._variant, self._device)
-        model = parallel.wrap(built.model, built.parallel, self._device, **dict(built.exchange))
-        self._built = built._replace(model=model)
+        self._built = parallel.wrapped(built, self._device, self._variant.settings)
         variants.show_cpp_kernels(self._device)  # the user's code may have loaded Inductor
         self._n_frames_built = compiled_parts.n_frames()
         self._clock.synchronize()
@@ -176,7 +185,11 @@ class Worker:
             "trains": step.trains,
             "can_be_held": step.can_be_held,
             "facts": {
-                "compiled": step.target.facts() if self._variant.compile else None,
+                "compiled": (
+                    {**step.target.facts(), "regions": step.regions}
+                    if self._variant.compile
+                    else None
+                ),
                 "mode": step.mode,
                 "tokens_per_step": step.tokens,
                 "batches_per_step": step.batches_per_step,

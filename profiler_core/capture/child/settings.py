@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from typing import Any, Callable, ContextManager, Dict, Mapping, Optional, Set
+from typing import Any, Callable, ContextManager, Dict, List, Mapping, Optional, Set
 
 from . import targets
 from .failures import CannotRunError
 
 DYNAMO = "dynamo."
+COMPILED_AUTOGRAD = DYNAMO + "compiled_autograd"
 _MARKED: Set[Any] = set()
 _WORDS: Dict[str, Any] = {"true": True, "false": False, "none": None}
 
@@ -93,7 +94,7 @@ def autograd(
         wrap: compiles the graph of a backward pass.
         dynamic: of torch.compile.
     """
-    if _value(settings.get(DYNAMO + "compiled_autograd", "false")) is not True:
+    if _value(settings.get(COMPILED_AUTOGRAD, "false")) is not True:
         return contextlib.nullcontext
     module: Any = importlib.import_module("torch._dynamo.compiled_autograd")
     if not hasattr(module, "_enable"):  # before 2.6
@@ -163,10 +164,23 @@ def mark_regions(model: Any, settings: Mapping[str, str]) -> None:
             else "regions=nested looks for repeated blocks in a model, and there is none.",
             "Leave regions=nested out.",
         )
-    for kind in {type(module) for _, module in targets.blocks_of(model)}:
+    for path in regions_of(model, settings):
+        kind: Any = type(model.get_submodule(path))
         if kind not in _MARKED:  # a model is built more than once in a process
             _MARKED.add(kind)
             kind.forward = mark(kind.forward)
+
+
+def regions_of(model: Any, settings: Mapping[str, str]) -> List[str]:
+    """The path of one block of each class that `mark_regions` marks.
+
+    Raises:
+        CannotRunError: the model has no repeated blocks.
+    """
+    if settings.get("regions") != "nested":
+        return []
+    blocks = reversed(targets.blocks_of(model))
+    return list(reversed(list({type(block): path for path, block in blocks}.values())))
 
 
 def set_optimizer(optimizer: Any, settings: Mapping[str, str]) -> None:

@@ -56,6 +56,7 @@ class Step:
             targets.STEP if built.model is None else targets.WHOLE,
             self._takes,
         )
+        self.regions = settings.regions_of(built.model, variant.settings)
         self.n_done = 0
         self.fed: List[Any] = []  # see `decoding`
         self._n_since_reset: Optional[int] = None  # never

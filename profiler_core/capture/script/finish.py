@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import signal
 import time
@@ -57,8 +58,8 @@ def keep_logs_alone(handed: Handover, out: Path, name: str) -> Path | None:
     if not list(handed.torch_trace.glob("*.log")):
         return None
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    folder = out.expanduser().resolve() / f"{stamp}-{name}-logs"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = out.expanduser().resolve() / f"{stamp}-{name}-logs-{secrets.token_hex(4)}"
+    folder.mkdir(parents=True)
     _keep_logs(handed, folder)
     pack(folder)
     return folder

@@ -6,12 +6,15 @@ is left out and the others keep their place, so that a slow reading cannot shift
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Optional, Sequence
+
+from profiler_core.capture.full_disk import is_full
 
 PERIOD_S = 0.05  # the energy counter moves about every 0.1 s, utilisation every 1/6 s
 WHILE_TIMED_PERIOD_S = 0.1  # beside timed rounds: 10 Hz costs per step less than 1 % (measured)
@@ -92,10 +95,14 @@ class Sampler:
         ]
         try:
             self._run(outputs, wait)
+        except OSError as error:
+            if not is_full(error):
+                raise  # else the capture itself says so
         finally:
             for output in outputs:
                 for file in output.files:
-                    file.close()
+                    with contextlib.suppress(OSError):  # what a full disk did not take
+                        file.close()
 
     def _run(self, outputs: list[_SeriesFiles], wait: Wait) -> None:
         started = self._monotonic()

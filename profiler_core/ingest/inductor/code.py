@@ -49,6 +49,9 @@ _RANDOM = re.compile(
     r".*dtype=(?P<dtype>torch\.\w+)"
 )
 _REUSE = re.compile(r"^\s*(?P<name>\w+) = (?P<old>\w+); del \w+")
+_RESHAPED = re.compile(
+    r"^\s*(?P<name>\w+) = reinterpret_tensor\((?P<old>\w+), \((?P<shape>[^)]*)\), "
+)
 _DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.(?P<language>\w+)\(", re.MULTILINE)
 _CLOSING = re.compile(r"\n'''[,)]")  # of a Triton kernel's text, of a C++ kernel's
 _FRAGMENT = re.compile(
@@ -155,6 +158,10 @@ def read_buffers(
                 buffers[match["name"]] = (shape, dtype)
         elif (again := _REUSE.match(row)) and again["old"] in buffers:
             buffers[again["name"]] = buffers[again["old"]]
+        elif (again := _RESHAPED.match(row)) and again["old"] in buffers:
+            shape = _sizes(again["shape"])
+            if shape is not None:
+                buffers[again["name"]] = (shape, buffers[again["old"]][1])
     return buffers
 
 
