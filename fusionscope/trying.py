@@ -136,7 +136,8 @@ def try_(
         model: as `capture` takes it, like `inputs`, `loss`, `out` and `progress`.
         inputs: of one call.
         budget: how long it may take: "20m", "1h30m", or seconds.
-        levers: what is tried: names of levers, or KEY=VALUE of Inductor's; all that fit without.
+        levers: what is tried: names of levers, LEVER=VALUE or KEY=VALUE of Inductor's; all that fit
+            without.
         start: the variant that it starts from.
         loss: with it a step trains.
         out: where the captures' folders are made.

@@ -51,7 +51,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument(
         "--levers", metavar="NAME,…",
-        help="what is tried: names of levers, or KEY=VALUE of Inductor's (default: all that fit)",
+        help="what is tried: names of levers, LEVER=VALUE or KEY=VALUE of Inductor's (default: all "
+        "that fit)",
     )  # fmt: skip
     parser.add_argument(
         "--from", dest="start", metavar="VARIANT", default="default",
@@ -148,7 +149,7 @@ def text_of(experiment: Experiment) -> str:
     rows = [
         [
             trial.variant,
-            outcome(trial, leader),
+            outcome(trial, leader, batch.held_against(trial)),
             format_duration(trial.step_ns),
             "–" if trial.speedup is None else format_ratio(trial.speedup.ratio),
             ", ".join(dict.fromkeys(map(gain_text, trial.predicted))) or "–",
@@ -156,7 +157,8 @@ def text_of(experiment: Experiment) -> str:
             format_duration(None if trial.first_call_s is None else trial.first_call_s * 1e9),
             format_bytes(trial.peak_bytes),
         ]
-        for trial in experiment.trials
+        for batch in experiment.batches
+        for trial in batch.trials
     ]
     heads = ["setting", "", "step", "speed-up", "predicted", "change", "first call", "memory"]
     parts = [

@@ -4,98 +4,36 @@ One row each. A value is the word of a variant (`capture --variants default+WORD
 installed torch has an option of Inductor's or Dynamo's is asked of it (`config_keys`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from profiler_core.analysis.experiment.choice import Choice
+from profiler_core.capture.process_settings import SETTINGS
 from profiler_core.capture.variant_spec import parse_variant
 from profiler_core.errors import BadInput
+from profiler_core.experiments.lever import (
+    COMPILED_AUTOGRAD,
+    GPU_ONLY,
+    PYTHON_REDUCER,
+    Lever,
+    attention,
+    compiled_autograd,
+    convolutions,
+    cores,
+    cpu,
+    dynamo,
+    exchange,
+    gpu,
+    gpu_convolutions,
+    inductor,
+    inference,
+    job,
+    nccl,
+    parallel,
+    threads,
+    training,
+)
 from profiler_core.experiments.machine import Machine
 from profiler_core.model.experiment import Setting, Unfit
-
-_GPU = "it is for GPUs, and this runs on the CPU"
-_CPU = "it is for the CPU, and this runs on a GPU"
-
-
-@dataclass(frozen=True)
-class Lever:
-    """One thing that may be set.
-
-    words: its values; or made of the machine. about: what it does, a phrase. worth: what is tried
-    first where no finding speaks for anything, 0 to 1. config: the key of torch's configuration
-    that it sets: `inductor.KEY` or `dynamo.KEY`. needs: why it does not fit a machine; None: it
-    does. is_offered: tried without being asked for. only_where_called_for: without a finding that
-    asks for it (`CALLS`) there is nothing that it could change.
-    """
-
-    name: str
-    words: tuple[str, ...]
-    about: str
-    worth: float = 0.3
-    config: str = ""
-    needs: Callable[[Machine], str | None] = lambda _: None
-    of_machine: Callable[[Machine], tuple[str, ...]] | None = None
-    is_offered: bool = True
-    only_where_called_for: bool = False
-
-    def values(self, machine: Machine) -> tuple[str, ...]:
-        """The words that it may have there."""
-        return self.words if self.of_machine is None else self.of_machine(machine)
-
-
-def _gpu(machine: Machine) -> str | None:
-    return None if machine.on_gpu else _GPU
-
-
-def _cpu(machine: Machine) -> str | None:
-    return _CPU if machine.on_gpu else None
-
-
-def _training(machine: Machine) -> str | None:
-    return None if machine.trains else "it is for training, and a step here is inference"
-
-
-def _inference(machine: Machine) -> str | None:
-    return "it is for inference, and a step here trains" if machine.trains else None
-
-
-def _convolutions(machine: Machine) -> str | None:
-    return None if machine.has_convolutions else "nothing here is a convolution"
-
-
-def _attention(machine: Machine) -> str | None:
-    if machine.has_attention:
-        return None
-    return "nothing here calls scaled_dot_product_attention"
-
-
-def _gpu_convolutions(machine: Machine) -> str | None:
-    return _gpu(machine) or _convolutions(machine)
-
-
-def _threads(machine: Machine) -> tuple[str, ...]:
-    half = machine.n_cores // 2
-    return tuple(f"threads={n}" for n in dict.fromkeys((machine.n_cores, half)) if n > 0)
-
-
-def _cores(machine: Machine) -> tuple[str, ...]:
-    return ("cpus=" + ":".join(map(str, machine.first_threads)),) if machine.first_threads else ()
-
-
-def _inductor(
-    name: str,
-    value: str,
-    about: str,
-    worth: float = 0.2,
-    needs: Callable[[Machine], str | None] = lambda _: None,
-) -> Lever:
-    return Lever(name, (f"{name}={value}",), about, worth, f"inductor.{name}", needs)
-
-
-def _dynamo(name: str, value: str, about: str) -> Lever:
-    key = f"dynamo.{name}"
-    return Lever(name, (f"{key}={value}",), about, 0.5, key, only_where_called_for=True)
-
 
 LEVERS: tuple[Lever, ...] = (
     Lever(
@@ -115,9 +53,9 @@ LEVERS: tuple[Lever, ...] = (
         ("channels_last",),
         "memory format of images",
         0.9,
-        needs=_convolutions,
+        needs=convolutions,
     ),
-    _inductor("freezing", "true", "weights compiled in as constants", 0.8, _inference),
+    inductor("freezing", "true", "weights compiled in as constants", 0.8, inference),
     Lever(
         "scope",
         ("target=blocks", "regions=nested"),
@@ -129,7 +67,7 @@ LEVERS: tuple[Lever, ...] = (
         ("optimizer=fused", "target=optimizer"),
         "the optimizer's step: its fused implementation, or compiled",
         0.7,
-        needs=_training,
+        needs=training,
     ),
     Lever("dynamic", ("dynamic", "static"), "whether sizes are compiled in", 0.4),
     Lever(
@@ -139,19 +77,19 @@ LEVERS: tuple[Lever, ...] = (
         0.0,
         is_offered=False,
     ),
-    _dynamo("capture_scalar_outputs", "true", ".item() stays in the graph"),
-    _dynamo("capture_dynamic_output_shape_ops", "true", "nonzero and the like stay in the graph"),
-    _dynamo("allow_unspec_int_on_nn_module", "true", "an int of a module is no constant"),
-    _dynamo("recompile_limit", "64", "recompilations before it falls back to eager"),
-    _dynamo("automatic_dynamic_shapes", "false", "each new size is compiled anew"),
+    dynamo("capture_scalar_outputs", "true", ".item() stays in the graph"),
+    dynamo("capture_dynamic_output_shape_ops", "true", "nonzero and the like stay in the graph"),
+    dynamo("allow_unspec_int_on_nn_module", "true", "an int of a module is no constant"),
+    dynamo("recompile_limit", "64", "recompilations before it falls back to eager"),
+    dynamo("automatic_dynamic_shapes", "false", "each new size is compiled anew"),
     Lever(
         "sdpa",
         ("sdpa=flash", "sdpa=cudnn", "sdpa=efficient", "sdpa=math"),
         "backend of scaled_dot_product_attention",
         0.35,
-        needs=_attention,
+        needs=attention,
     ),
-    _inductor("coordinate_descent_tuning", "true", "Triton's configurations searched", 0.6, _gpu),
+    inductor("coordinate_descent_tuning", "true", "Triton's configurations searched", 0.6, gpu),
     Lever(
         "max_autotune_gemm",
         ("max_autotune_gemm=true", "max_autotune_gemm=true+max_autotune_gemm_backends=TRITON"),
@@ -159,25 +97,76 @@ LEVERS: tuple[Lever, ...] = (
         0.4,
         "inductor.max_autotune_gemm",
     ),
-    _inductor("max_autotune_pointwise", "true", "several tilings tried for each", 0.35, _gpu),
-    _inductor("combo_kernels", "true", "small independent kernels in one launch", 0.5, _gpu),
-    _inductor("aggressive_fusion", "true", "fuses more, at the cost of registers", 0.3, _gpu),
-    _inductor("epilogue_fusion", "false", "products without what follows them", 0.1),
-    _inductor("shape_padding", "false", "products not padded to aligned sizes", 0.15, _gpu),
-    _inductor("layout_optimization", "false", "convolutions in the layout that they are given",
-              0.3, _gpu_convolutions),
-    _inductor("conv_1x1_as_mm", "true", "1x1 convolutions as matrix products", 0.3,
-              _gpu_convolutions),
-    _inductor("permute_fusion", "true", "transposes moved into products", 0.2),
-    _inductor("loop_ordering_after_fusion", "false", "loops ordered before they are fused", 0.15),
-    _inductor("reorder_for_peak_memory", "false", "kernels in the order of the graph", 0.1),
-    _inductor("triton.cudagraphs", "true", "CUDA graphs without the rest of a mode", 0.2, _gpu),
-    _inductor("triton.multi_kernel", "1", "two reductions tried for each", 0.2, _gpu),
-    _inductor("cpp.enable_tiling_heuristics", "false", "C++ loops tiled always", 0.15, _cpu),
+    inductor("max_autotune_pointwise", "true", "several tilings tried for each", 0.35, gpu),
+    inductor("combo_kernels", "true", "small independent kernels in one launch", 0.5, gpu),
+    inductor("aggressive_fusion", "true", "fuses more, at the cost of registers", 0.3, gpu),
+    inductor("epilogue_fusion", "false", "products without what follows them", 0.1),
+    inductor("shape_padding", "false", "products not padded to aligned sizes", 0.15, gpu),
+    inductor("layout_optimization", "false", "convolutions in the layout that they are given",
+              0.3, gpu_convolutions),
+    inductor("conv_1x1_as_mm", "true", "1x1 convolutions as matrix products", 0.3,
+              gpu_convolutions),
+    inductor("permute_fusion", "true", "transposes moved into products", 0.2),
+    inductor("loop_ordering_after_fusion", "false", "loops ordered before they are fused", 0.15),
+    inductor("reorder_for_peak_memory", "false", "kernels in the order of the graph", 0.1),
+    inductor("triton.cudagraphs", "true", "CUDA graphs without the rest of a mode", 0.2, gpu),
+    inductor("triton.multi_kernel", "1", "two reductions tried for each", 0.2, gpu),
+    inductor("cpp.enable_tiling_heuristics", "false", "C++ loops tiled always", 0.15, cpu),
+    Lever(
+        "reorder_for_compute_comm_overlap",
+        ("reorder_for_compute_comm_overlap=true",),
+        "collectives of the graph moved apart from what waits for them",
+        0.5,
+        "inductor.reorder_for_compute_comm_overlap",
+        gpu,
+        only_where_called_for=True,
+    ),
+    *(
+        exchange(f"inductor.bucket_{kind}_fx", (f"bucket_{kind}_fx=all",), about, job)
+        for kind, about in (
+            ("all_gathers", "small all-gathers of the graph joined into one"),
+            ("reduce_scatters", "small reduce-scatters of the graph joined into one"),
+            ("all_reduces", "small all-reduces of the graph joined into one"),
+        )
+    ),
+    Lever(
+        "compiled_autograd",
+        (PYTHON_REDUCER, COMPILED_AUTOGRAD),
+        "the whole backward pass as one graph, DDP's collectives in it",
+        0.4,
+        "dynamo.compiled_autograd",
+        training,
+        compiled_autograd,
+        only_where_called_for=True,
+    ),
+    exchange(
+        "ddp.bucket_cap_mb",
+        ("bucket_cap_mb=100", "bucket_cap_mb=1000", "bucket_cap_mb=10"),
+        "size of DDP's buckets of gradients, MB",
+        parallel("ddp", "DistributedDataParallel"),
+    ),
+    exchange(
+        "fsdp.prefetch",
+        ("prefetch=2", "prefetch=1"),
+        "how many blocks ahead FSDP2 gathers the weights",
+        parallel("fsdp", "FSDP2"),
+    ),
+    exchange(
+        "nccl.NCCL_MAX_CTAS",
+        ("NCCL_MAX_CTAS=8", "NCCL_MAX_CTAS=4"),
+        "multiprocessors that a collective takes at most",
+        nccl,
+    ),
+    exchange(
+        "nccl.NCCL_MIN_CTAS",
+        ("NCCL_MIN_CTAS=32",),
+        "multiprocessors that a collective takes at least",
+        nccl,
+    ),
     Lever("threads", (), "threads of torch on the CPU", 0.6,
-          needs=_cpu, of_machine=_threads),
-    Lever("cpus", (), "one CPU of each core, to which the process is bound", 0.5, needs=_cpu,
-          of_machine=_cores),
+          needs=cpu, of_machine=threads),
+    Lever("cpus", (), "one CPU of each core, to which the process is bound", 0.5, needs=cpu,
+          of_machine=cores),
 )  # fmt: skip
 
 # What a finding asks for (the lever of its change, else its own key) -> the levers that may do it,
@@ -193,6 +182,14 @@ CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "no_breaks": (("capture_scalar_outputs", ""), ("capture_dynamic_output_shape_ops", "")),
     "no_skips": (("recompile_limit", ""),),
     "fewer_threads": (("threads", ""), ("cpus", "")),
+    "hidden_transfers": (
+        ("reorder_for_compute_comm_overlap", ""), ("bucket_all_gathers_fx", ""),
+        ("bucket_reduce_scatters_fx", ""), ("bucket_all_reduces_fx", ""), ("NCCL_MIN_CTAS", ""),
+    ),
+    "other_buckets": (("bucket_cap_mb", ""), ("compiled_autograd", ""), ("NCCL_MIN_CTAS", "")),
+    "gathered_ahead": (("prefetch", ""), ("scope", "target=blocks"), ("NCCL_MIN_CTAS", "")),
+    "narrow_transfers": (("NCCL_MAX_CTAS", ""),),
+    "fewer_transfers": (("NCCL_MAX_CTAS", ""), ("bucket_cap_mb", "")),
     "recompiles": (
         ("dynamic", ""), ("allow_unspec_int_on_nn_module", ""), ("recompile_limit", ""),
         ("automatic_dynamic_shapes", ""),
@@ -201,6 +198,7 @@ CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 
 BY_NAME = {lever.name: lever for lever in LEVERS}
+_LEVER_OF = {word: lever.name for lever in LEVERS for word in lever.words}
 # Words that mean something on a GPU only, of levers that fit the CPU too.
 _GPU_WORDS = frozenset(
     ("reduce-overhead", "max-autotune-no-cudagraphs", "tf32", "sdpa=cudnn", "sdpa=efficient",
@@ -214,17 +212,48 @@ def config_keys() -> tuple[str, ...]:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse a lever that nobody declared.
+    """Refuse a lever that nobody declared, and a value that it cannot have.
 
     Raises:
-        BadInput: with the names of all levers.
+        BadInput: with the names of all levers, or the values of the one.
     """
     for name in names:
-        if name not in BY_NAME and "=" not in name:
-            raise BadInput(
-                f"There is no lever '{name[:60]}'.",
-                remedy=f"Use {', '.join(BY_NAME)}, or KEY=VALUE for an option of Inductor.",
-            )
+        _lever_and_word(name)
+
+
+def _lever_and_word(name: str) -> tuple[str, str]:
+    """What is asked for by a lever's name, `LEVER=VALUE`, a word of a variant, or KEY=VALUE.
+
+    Returns:
+        The lever and the word; "" for each of its words. An option of Inductor that is no lever's
+        is a lever of its own.
+
+    Raises:
+        BadInput: see `check_names`.
+    """
+    key, equals, value = name.partition("=")
+    lever = BY_NAME.get(key)
+    if name in BY_NAME:
+        return name, ""
+    if name in _LEVER_OF:
+        return _LEVER_OF[name], name
+    if not equals:
+        raise BadInput(
+            f"There is no lever '{name[:60]}'.",
+            remedy=f"Use {', '.join(BY_NAME)}, or KEY=VALUE for an option of Inductor.",
+        )
+    if lever is None:
+        return key, name
+    if value in lever.words:
+        return key, value
+    if lever.config.startswith("dynamo."):
+        return key, f"{lever.config}={value}"
+    if lever.config or key in SETTINGS:
+        return key, name
+    raise BadInput(
+        f"The lever {key} has no value '{value[:60]}'.",
+        remedy=f"Use {', '.join(lever.words)}.",
+    )
 
 
 def fitting(
@@ -234,21 +263,28 @@ def fitting(
 
     Args:
         machine: as far as it is known.
-        names: of levers, or KEY=VALUE; empty: all that are offered.
+        names: of levers, LEVER=VALUE, words of variants or KEY=VALUE; empty: all that are offered.
+
+    Raises:
+        BadInput: a name is none of these.
     """
     choices: list[Choice] = []
     unfit: list[Unfit] = []
     for name in names or [lever.name for lever in LEVERS if lever.is_offered]:
-        lever = BY_NAME.get(name)
-        if lever is None:
-            choices.append(Choice(name.partition("=")[0], name, 1.0))
+        key, asked = _lever_and_word(name)
+        lever = BY_NAME.get(key)
+        if lever is None or (asked and asked not in lever.values(machine)):
+            choices.append(Choice(key, asked, 1.0))  # of somebody's own
             continue
         why = why_not(lever, machine, is_asked_for=bool(names))
+        words = [w for w in lever.values(machine) if machine.on_gpu or w not in _GPU_WORDS]
+        if asked:
+            why = why or (None if asked in words else GPU_ONLY)
+            words = [asked]
         if why is not None:
             unfit.append(Unfit(lever=name, why=why))
             continue
-        words = [w for w in lever.values(machine) if machine.on_gpu or w not in _GPU_WORDS]
-        choices += [Choice(name, word, lever.worth - 0.01 * n) for n, word in enumerate(words)]
+        choices += [Choice(key, word, lever.worth - 0.01 * n) for n, word in enumerate(words)]
     return tuple(choices), tuple(unfit)
 
 
@@ -283,7 +319,6 @@ def setting_of(variant: str) -> Setting:
             remedy="Begin with a mode of torch.compile, such as default.",
         )
     base, *words = spec.label.split("+")
-    levers = {word: lever.name for lever in LEVERS for word in lever.words}
     setting = [] if base == "default" else [("mode", base)]
-    setting += [(levers.get(word) or word.partition("=")[0], word) for word in words]
+    setting += [(_LEVER_OF.get(word) or word.partition("=")[0], word) for word in words]
     return tuple(setting)

@@ -15,6 +15,8 @@ _ATTENTION = "attention"
 class Machine:
     """Where and what. config: keys of torch's configuration -> value; a key it lacks is not there.
 
+    n_ranks: processes that make a step together; parallel: how they share the work, as built-in
+    workloads are called ("ddp", "fsdp", "tp", "pp"); None: only the user's own code knows.
     categories: kinds of kernels of the workload; asked: what its findings ask for, see
     `levers.CALLS`. None: nothing was traced yet.
     """
@@ -25,6 +27,8 @@ class Machine:
     config: Mapping[str, Any]
     n_cores: int  # physical ones that this process may use
     first_threads: tuple[int, ...] = ()  # a CPU of each of them
+    n_ranks: int = 1
+    parallel: str | None = None
     categories: frozenset[str] | None = None
     asked: frozenset[str] | None = None
 

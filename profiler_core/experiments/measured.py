@@ -14,7 +14,7 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.experiment import Gain, Moved, Ratio, Setting, Trial
-from profiler_core.model.run import Measurement
+from profiler_core.model.run import Compiled, Measurement
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.patched import moved_groups
 from profiler_core.session.run import Run
@@ -85,6 +85,7 @@ def trial_of(
     factors = repeated(timed.measurement, on_gpu=on_gpu)
     numerics = opened.record.numerics
     first_call_ns = timed.measurement.first_call_ns
+    compiled = timed.measurement.compiled or Compiled()
     return Trial(
         setting=setting,
         variant=variant,
@@ -101,7 +102,8 @@ def trial_of(
         numerics=numerics.verdict if numerics is not None else None,
         numerics_reason=numerics.reason if numerics is not None else "",
         predicted=tuple(predicted),
-        modules=() if timed.measurement.compiled is None else timed.measurement.compiled.modules,
+        modules=compiled.modules,
+        regions=compiled.regions,
         realised_ns=None if against is None else against.step_ns - timed.step_ns,
         moved=_moved(against, timed) if is_whole else (),
     )

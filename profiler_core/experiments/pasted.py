@@ -1,13 +1,18 @@
 """A setting as code to paste into one's own script."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from profiler_core.analysis.experiment.choice import variant_of
 from profiler_core.analysis.experiment.leading import leader_of
-from profiler_core.capture.child.settings import DYNAMO, SDPA_BACKENDS, cpus_of
+from profiler_core.capture.child.settings import COMPILED_AUTOGRAD, DYNAMO, SDPA_BACKENDS, cpus_of
+from profiler_core.capture.process_settings import environment
 from profiler_core.capture.variant_spec import VariantSpec, parse_variant
 from profiler_core.experiments.request import spec_of
 from profiler_core.model.experiment import Experiment, Setting
+
+_PLAIN = re.compile(r"[\w.]+")  # the path of a module
 
 
 def pasted(experiment: Experiment) -> str:
@@ -15,12 +20,25 @@ def pasted(experiment: Experiment) -> str:
     leader = leader_of(experiment)
     spec = spec_of(experiment)
     setting = None if leader.is_baseline else leader.setting
-    modules = () if leader.trial is None else leader.trial.modules
-    return code_of(setting, on_gpu=experiment.on_gpu, trains=spec.trains, modules=modules)
+    trial = leader.trial
+    return code_of(
+        setting,
+        on_gpu=experiment.on_gpu,
+        trains=spec.trains,
+        modules=() if trial is None else trial.modules,
+        regions=() if trial is None else trial.regions,
+        target=spec.compile_target,
+    )
 
 
 def code_of(
-    setting: Setting | None, *, on_gpu: bool, trains: bool, modules: Sequence[str] = ()
+    setting: Setting | None,
+    *,
+    on_gpu: bool,
+    trains: bool,
+    modules: Sequence[str] = (),
+    regions: Sequence[str] = (),
+    target: tuple[str, ...] = (),
 ) -> str:
     """Lines for a script with `model`, `inputs` and, of a training, `optimizer`.
 
@@ -29,29 +47,30 @@ def code_of(
         on_gpu: where it runs.
         trains: a step trains; else it is inference.
         modules: paths of those that were compiled, where it was not the whole model.
+        regions: the path of one module of each class that was a nested compile region.
+        target: what is compiled of a setting that has no target of its own.
     """
     if setting is None:
         return "# No torch.compile: nothing that was tried is faster than the model as it is."
     variant = parse_variant(variant_of(setting))
+    variant = replace(variant, target=variant.target or target)
     device = "cuda" if on_gpu else "cpu"
     settings = dict(variant.settings)
     lines = _before_torch(settings)
     lines += ["import torch"]
     lines += _process(variant, settings)
-    lines += _model(variant, settings, modules)
+    lines += _model(variant, settings, modules, regions)
     return "\n".join([*lines, "", *_call(variant, settings, device, trains=trains)])
 
 
 def _before_torch(settings: dict[str, str]) -> list[str]:
-    if "cpus" not in settings:
-        return []
-    cpus = ", ".join(map(str, sorted(cpus_of(settings["cpus"]))))
-    return [
-        "import os",
-        "",
-        f"os.sched_setaffinity(0, {{{cpus}}})  # before torch starts its threads",
-        "",
-    ]
+    lines = []
+    if "cpus" in settings:
+        cpus = ", ".join(map(str, sorted(cpus_of(settings["cpus"]))))
+        lines += [f"os.sched_setaffinity(0, {{{cpus}}})  # before torch starts its threads"]
+    for name, value in environment(tuple(settings.items())).items():
+        lines += [f'os.environ["{name}"] = "{value}"  # before init_process_group']
+    return ["import os", "", *lines, ""] if lines else []
 
 
 def _process(variant: VariantSpec, settings: dict[str, str]) -> list[str]:
@@ -77,7 +96,12 @@ def _literal(text: str) -> str:
     return words.get(text, text if text.lstrip("-").isdigit() else repr(text))
 
 
-def _model(variant: VariantSpec, settings: dict[str, str], compiled: Sequence[str]) -> list[str]:
+def _model(
+    variant: VariantSpec,
+    settings: dict[str, str],
+    compiled: Sequence[str],
+    regions: Sequence[str],
+) -> list[str]:
     lines: list[str] = []
     if variant.precision in ("bf16", "fp16"):
         kind = {"bf16": "bfloat16", "fp16": "float16"}[variant.precision]
@@ -89,12 +113,46 @@ def _model(variant: VariantSpec, settings: dict[str, str], compiled: Sequence[st
         lines.append("    for x in inputs")
         lines.append(")")
     if settings.get("regions") == "nested":
-        lines.append("# above: decorate forward of the repeated block's class with")
-        lines.append("# @torch.compiler.nested_compile_region")
+        lines += _regions(regions)
     if "optimizer" in settings:
         kind = settings["optimizer"]
-        lines.append(f"# where the optimizer is made: torch.optim.…(…, {kind}=True)")
-    return [*lines, *_compile(variant, compiled)]
+        other = "foreach" if kind == "fused" else "fused"
+        lines.append(f"# before its first step; or where it is made: torch.optim.…(…, {kind}=True)")
+        lines.append("for group in optimizer.param_groups:")
+        lines.append(f"    group.update({kind}=True, {other}=False)")
+    return [*lines, *_exchange(settings), *_compile(variant, compiled)]
+
+
+def _exchange(settings: dict[str, str]) -> list[str]:
+    """How DDP and FSDP2 exchange."""
+    lines: list[str] = []
+    if "bucket_cap_mb" in settings:
+        lines += ["# where it is wrapped:", "model = torch.nn.parallel.DistributedDataParallel("]
+        lines += [f"    model, bucket_cap_mb={settings['bucket_cap_mb']}", ")"]
+    if "prefetch" in settings:
+        upto = int(settings["prefetch"]) + 1
+        lines += [
+            "# each block that fully_shard was called on gathers the weights of those that follow",
+            "from torch.distributed.fsdp import FSDPModule",
+            "",
+            "blocks = [m for m in model.modules() if isinstance(m, FSDPModule) and m is not model]",
+            "for n, block in enumerate(blocks):",
+            f"    block.set_modules_to_forward_prefetch(blocks[n + 1 : n + {upto}])",
+            f"    earlier = blocks[max(0, n - {upto - 1}) : n]",
+            "    block.set_modules_to_backward_prefetch(earlier[::-1])",
+        ]
+    return lines
+
+
+def _regions(paths: Sequence[str]) -> list[str]:
+    if not paths:  # an experiment of before these were kept
+        return ["# above: decorate forward of the repeated block's class with",
+                "# @torch.compiler.nested_compile_region"]  # fmt: skip
+    return [
+        *_each_of(paths),
+        "    block = type(model.get_submodule(path))  # one of each class of repeated blocks",
+        "    block.forward = torch.compiler.nested_compile_region(block.forward)",
+    ]
 
 
 def _compile(variant: VariantSpec, compiled: Sequence[str]) -> list[str]:
@@ -126,11 +184,12 @@ def _compile(variant: VariantSpec, compiled: Sequence[str]) -> list[str]:
 def _each_of(paths: Sequence[str]) -> list[str]:
     """The head of a loop over modules; those that stand one after another in a list as its range.
 
-    `h.0`, `h.1` and `h.2` are `(f"h.{n}" for n in range(3))`.
+    `h.0`, `h.1` and `h.2` are `(f"h.{n}" for n in range(3))`. Whose model it was also chose the
+    names: within that text one could be code.
     """
     heads = {path.rpartition(".")[0] for path in paths}
     (head,) = heads if len(heads) == 1 else ("",)
-    if head and list(paths) == [f"{head}.{n}" for n in range(len(paths))]:
+    if _PLAIN.fullmatch(head) and list(paths) == [f"{head}.{n}" for n in range(len(paths))]:
         return [f'for path in (f"{head}.{{n}}" for n in range({len(paths)})):']
     return ["for path in (", *(f"    {path!r}," for path in paths), "):"]
 
@@ -156,6 +215,7 @@ def _arguments(variant: VariantSpec) -> list[str]:
 def _call(
     variant: VariantSpec, settings: dict[str, str], device: str, *, trains: bool
 ) -> list[str]:
+    backward = _compiled_backward(variant, settings) if trains else []
     around = [] if trains else ["torch.no_grad()"]
     if "sdpa" in settings:
         around.append(f"sdpa_kernel(SDPBackend.{SDPA_BACKENDS[settings['sdpa']]})")
@@ -163,5 +223,21 @@ def _call(
         kind = "bfloat16" if variant.precision.startswith("bf16") else "float16"
         around.append(f'torch.autocast("{device}", dtype=torch.{kind})')
     if not around:
-        return ["output = model(*inputs)"]
-    return [f"with {', '.join(around)}:", "    output = model(*inputs)"]
+        return ["output = model(*inputs)", *backward]
+    return [f"with {', '.join(around)}:", "    output = model(*inputs)", *backward]
+
+
+def _compiled_backward(variant: VariantSpec, settings: dict[str, str]) -> list[str]:
+    """What the loop's backward pass stands in: torch's setting alone reaches none of eager code."""
+    if settings.get(COMPILED_AUTOGRAD, "").lower() != "true":
+        return []
+    arguments = "".join(f", {argument}" for argument in _arguments(variant))
+    return [
+        "",
+        "# around the backward pass of the loop: with compiled_backward(): loss.backward()",
+        "def compiled_backward():",
+        "    from torch._dynamo.compiled_autograd import _enable",
+        "",
+        f"    compiler = lambda graph: torch.compile(graph{arguments})",
+        f"    return _enable(compiler, dynamic={bool(variant.dynamic)})",
+    ]

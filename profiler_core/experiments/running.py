@@ -340,9 +340,7 @@ class Runner:
     # -- ends --------------------------------------------------------------------------------------
 
     def _ended(self, state: str, end: End) -> Experiment:
-        experiment = msgspec.convert(
-            {**msgspec.to_builtins(self.experiment), "state": state, "ended_by": end.by}, Experiment
-        )
+        experiment = msgspec.structs.replace(self.experiment, state=state, ended_by=end.by)
         self._save(experiment)
         if state == "finished":
             forget_caches(self.out, experiment.experiment_id)
@@ -388,6 +386,8 @@ def _machine_of(spec: CaptureSpec, interpreter: Interpreter, device: str) -> Mac
         config=interpreter.settings,
         n_cores=len(cpus),
         first_threads=cpus,
+        n_ranks=spec.n_ranks,
+        parallel=spec.parallel,
     )
 
 

@@ -9,11 +9,14 @@ from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.analysis.what_if.change import LEVERS as CHANGES
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.variant_spec import parse_variant
+from profiler_core.errors import BadInput
 from profiler_core.experiments.levers import (
     BY_NAME,
     CALLS,
     LEVERS,
+    check_names,
     config_keys,
     fitting,
     setting_of,
@@ -21,6 +24,7 @@ from profiler_core.experiments.levers import (
 from profiler_core.experiments.machine import Machine
 from profiler_core.experiments.pasted import code_of
 from profiler_core.experiments.predicted import gains, levers_for
+from profiler_core.experiments.running import _machine_of
 
 HAS_ALL = dict.fromkeys(config_keys(), "by itself")
 
@@ -65,6 +69,42 @@ def test_a_lever_that_does_not_fit_says_why():
     assert why["threads"] == "it is for the CPU, and this runs on a GPU"
 
 
+@pytest.mark.parametrize(
+    ("name", "choice"),
+    [
+        ("mode=max-autotune", ("mode", "max-autotune")),
+        ("reduce-overhead", ("mode", "reduce-overhead")),
+        ("precision=tf32", ("precision", "tf32")),
+        ("target=blocks", ("scope", "target=blocks")),
+        ("scope=target=blocks", ("scope", "target=blocks")),
+        ("recompile_limit=32", ("recompile_limit", "dynamo.recompile_limit=32")),
+        ("threads=3", ("threads", "threads=3")),
+        ("optimizer=foreach", ("optimizer", "optimizer=foreach")),
+        ("freezing=true", ("freezing", "freezing=true")),
+        ("epilogue_fusion=true", ("epilogue_fusion", "epilogue_fusion=true")),
+        ("max_fusion_size=8", ("max_fusion_size", "max_fusion_size=8")),
+    ],
+)
+def test_one_value_of_a_lever_is_asked_for(name, choice):
+    """`mode=max-autotune` was taken for an option of Inductor, and nothing was tried."""
+    (chosen,), unfit = fitting(machine(), (name,))
+    assert ((chosen.lever, chosen.word), unfit) == (choice, ())
+    assert parse_variant(variant_of((choice,)))
+
+
+def test_a_value_that_a_lever_cannot_have_is_refused():
+    with pytest.raises(BadInput, match="The lever mode has no value 'fastest'") as refused:
+        check_names(("mode=fastest",))
+    assert "max-autotune-no-cudagraphs" in refused.value.remedy
+    with pytest.raises(BadInput, match="no lever 'speed'"):
+        check_names(("speed",))
+
+
+def test_a_value_for_gpus_says_so_on_a_cpu():
+    choices, (unfit,) = fitting(machine(on_gpu=False), ("precision=tf32",))
+    assert (choices, unfit.why) == ((), "it is for GPUs, and this runs on the CPU")
+
+
 def test_an_option_that_torch_has_by_itself_is_not_tried():
     _, unfit = fitting(machine(config={**HAS_ALL, "inductor.combo_kernels": True}))
     assert "torch 2.15.0 does it by itself" in {entry.why for entry in unfit}
@@ -75,6 +115,82 @@ def test_dynamo_is_told_more_only_where_a_finding_calls_for_it():
     assert scalar not in words(fitting(machine(asked=frozenset()))[0])
     assert scalar in words(fitting(machine(asked=frozenset(("no_breaks",))))[0])
     assert scalar in words(fitting(machine(asked=frozenset()), ("capture_scalar_outputs",))[0])
+
+
+def test_collectives_are_reordered_only_where_exposed_transfers_call_for_it():
+    reordered = "reorder_for_compute_comm_overlap=true"
+    assert reordered not in words(fitting(machine(asked=frozenset()))[0])
+    called = machine(asked=frozenset(("hidden_transfers",)))
+    assert reordered in words(fitting(called)[0])
+    exposed = finding("exposed_transfer", "hidden_transfers", 500.0)
+    assert levers_for(exposed)[0] == "reorder_for_compute_comm_overlap"
+    (gain,) = gains([exposed], fitting(called)[0])
+    assert (gain.word, gain.high_ns, gain.at_most) == (reordered, 500.0, True)
+
+
+EXCHANGE = ("bucket_cap_mb", "prefetch", "compiled_autograd", "NCCL_MAX_CTAS", "NCCL_MIN_CTAS")
+
+
+def job(**changes):
+    return machine(**{"n_ranks": 2, "parallel": "ddp", "trains": True, **changes})
+
+
+def test_how_ranks_exchange_is_tried_where_a_finding_calls_for_it():
+    assert not words(fitting(job(asked=frozenset()))[0]) & words(fitting(job(), EXCHANGE)[0])
+    called = fitting(job(asked=frozenset(("other_buckets",))))[0]
+    tried = {choice.lever for choice in called} & set(EXCHANGE)
+    assert tried == {"bucket_cap_mb", "compiled_autograd", "NCCL_MIN_CTAS"}
+    buckets = finding("exposed_transfer", "other_buckets", 500.0)
+    assert levers_for(buckets) == ("bucket_cap_mb", "compiled_autograd", "NCCL_MIN_CTAS")
+    slowed = finding("slowed_by_transfers", "fewer_transfers", 500.0)
+    assert levers_for(slowed) == ("NCCL_MAX_CTAS", "bucket_cap_mb")
+    sharded = finding("exposed_transfer", "gathered_ahead", 500.0)
+    assert "prefetch" in levers_for(sharded)
+
+
+@pytest.mark.parametrize(
+    ("changes", "unfit"),
+    [
+        ({}, {"prefetch": "it is of FSDP2, and ranks share the work otherwise here"}),
+        (
+            {"parallel": "fsdp", "on_gpu": False},
+            {
+                "bucket_cap_mb": "it is of DistributedDataParallel, and ranks share the work "
+                "otherwise here",
+                "NCCL_MAX_CTAS": "it is NCCL's, and ranks talk by gloo here",
+                "NCCL_MIN_CTAS": "it is NCCL's, and ranks talk by gloo here",
+            },
+        ),
+        ({"parallel": None}, {}),  # the user's own code: a variant that cannot obey says so
+        (
+            {"parallel": None, "n_ranks": 1, "on_gpu": False},
+            dict.fromkeys(
+                ("bucket_cap_mb", "prefetch", "NCCL_MAX_CTAS", "NCCL_MIN_CTAS"),
+                "it is for several ranks, and this is one process",
+            ),
+        ),
+    ],
+)
+def test_how_ranks_exchange_fits_jobs_that_exchange_so(changes, unfit):
+    told = fitting(job(**changes), EXCHANGE)[1]
+    assert {entry.lever: entry.why for entry in told} == unfit
+
+
+@pytest.mark.parametrize(
+    ("workload", "ranks", "expected"),
+    [("fsdp", 4, (4, "fsdp")), ("model.py:build", 2, (2, None)), ("customcnn", None, (1, None))],
+)
+def test_how_the_ranks_of_a_workload_share_its_work(workload, ranks, expected):
+    interpreter = SimpleNamespace(torch="2.15.0", settings={})
+    made = _machine_of(CaptureSpec(workload, ranks=ranks), interpreter, "cpu")
+    assert (made.n_ranks, made.parallel) == expected
+
+
+def test_compiled_autograd_takes_the_reducer_in_python_where_ddp_sums_gradients():
+    (ddp,) = words(fitting(job(), ("compiled_autograd",))[0])
+    (tp,) = words(fitting(job(parallel="tp"), ("compiled_autograd",))[0])
+    assert ddp == "dynamo.optimize_ddp=python_reducer+dynamo.compiled_autograd=true"
+    assert tp == "dynamo.compiled_autograd=true"
 
 
 def finding(key, lever, most_ns, **more):
@@ -130,6 +246,14 @@ def test_a_finding_that_would_lose_calls_for_no_lever():
         ("default+tf32", ['torch.set_float32_matmul_precision("high")']),
         ("default+threads=4", ["torch.set_num_threads(4)"]),
         ("default+dynamo.recompile_limit=64", ["torch._dynamo.config.recompile_limit = 64"]),
+        (
+            "default+NCCL_MAX_CTAS=4",
+            ['os.environ["NCCL_MAX_CTAS"] = "4"  # before init_process_group'],
+        ),
+        (
+            "default+bucket_cap_mb=100",
+            ["model = torch.nn.parallel.DistributedDataParallel(", "    model, bucket_cap_mb=100"],
+        ),
         ("default+channels_last", ["model = model.to(memory_format=torch.channels_last)"]),
         (
             "max-autotune+coordinate_descent_tuning=true",
