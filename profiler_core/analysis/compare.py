@@ -6,7 +6,7 @@ The caller reads files and summarises traces; here they are only put side by sid
     comparison = compare(baseline, [make_side(other_run, other_summary), …])
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES
@@ -33,6 +33,7 @@ from profiler_core.analysis.step_time import (
     jitter,
     only_baseline,
     step_time_ns,
+    timed_in_turns,
 )
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.fairness import Fairness, fairness
@@ -138,6 +139,7 @@ class ComparedNumbers:
     baseline: Side
     candidates: tuple[CandidateComparison, ...]
     sides: tuple[Side, ...]  # the candidates' own sides, in the same order
+    category_by_name: Mapping[str, str]  # of kernels that graphs replay, see `replayed.py`
 
 
 def make_side(
@@ -188,18 +190,22 @@ def is_empty(summary: Summary) -> bool:
     return not summary.window.annotated and summary.device_time_ns == 0
 
 
-def compare(baseline: Side, candidates: Sequence[Side]) -> ComparedNumbers:
-    """Put each candidate beside the baseline."""
-    category_by_name = known_categories(side.summary for side in (baseline, *candidates))
-    return ComparedNumbers(
-        baseline,
-        tuple(_against(baseline, side, category_by_name) for side in candidates),
-        tuple(candidates),
-    )
+def compare(
+    baseline: Side, candidates: Sequence[Side], captured_beside: Iterable[Summary] = ()
+) -> ComparedNumbers:
+    """Put each candidate beside the baseline.
+
+    `captured_beside` are the runs, compared or not, of the captures of those that replay graphs:
+    what is replayed is told by these, whichever candidates are chosen (`known_categories`).
+    """
+    compared = (baseline, *candidates)
+    by_name = known_categories(captured_beside, or_else=(side.summary for side in compared))
+    against = tuple(_against(baseline, side, by_name) for side in candidates)
+    return ComparedNumbers(baseline, against, tuple(candidates), by_name)
 
 
 def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> CandidateComparison:
-    interleaved = _interleaved(baseline, candidate)
+    interleaved = timed_in_turns(baseline.run.record, candidate.run.record)
     step_time = compared_step_time(baseline, candidate)
     record = candidate.run.record
     differs = differences(
@@ -291,16 +297,6 @@ def _energy(side: Side) -> float | None:
     return side.telemetry.energy_per_step_j if side.telemetry else None
 
 
-def _interleaved(baseline: Side, candidate: Side) -> bool | None:
-    """Were the two timed in turns? A capture says so; else the rounds' own places tell."""
-    measurements = [side.run.record.measurement for side in (baseline, candidate)]
-    if any(m is None or not m.rounds for m in measurements):
-        return None
-    in_turns = [m.interleaved for m in measurements if m is not None]
-    same_capture = baseline.run.record.capture_id == candidate.run.record.capture_id != ""
-    return same_capture and all(in_turns)
-
-
 def compared_step_time(
     baseline: Side, candidate: Side, *, repeats: Sequence[Measurement] = ()
 ) -> StepTime:
@@ -316,7 +312,7 @@ def compared_step_time(
         unprofiled = compare_unprofiled(
             before,
             after,
-            interleaved=bool(_interleaved(baseline, candidate)),
+            interleaved=bool(timed_in_turns(baseline.run.record, candidate.run.record)),
             on_gpu=all(s.run.record.environment.get("gpu") for s in (baseline, candidate)),
             repeats=repeats,
         )

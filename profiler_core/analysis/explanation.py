@@ -20,10 +20,10 @@ from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.explainable import not_explained
 from profiler_core.analysis.findings import Facts, Finding, findings, run_findings
 from profiler_core.analysis.ledger.ledger import FusionLedger, LedgerSide, fusion_ledger
+from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.ranks.overlap import Overlap, overlap
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
-from profiler_core.analysis.replayed import known_categories
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
@@ -55,6 +55,7 @@ class Material:
     problems: tuple[str, ...] = ()  # files that are there and cannot be read, a sentence each
     left_out: tuple[str, ...] = ()  # logs of another process than the trace's, a sentence each
     rank_compiling: tuple[RankCompiling, ...] = ()  # of a job of ranks, by their own logs
+    job: Job | None = None  # of these ranks
 
     @property
     def ledger_side(self) -> LedgerSide | None:
@@ -196,10 +197,9 @@ def pair_ledger(
             "There is no fusion ledger without the traces of both runs.",
             remedy="Capture both runs with the profiled pass.",
         )
-    every = (comparison.baseline, *comparison.sides)
-    category_by_name = known_categories(side.summary for side in every)
     further = (side for other in others if (side := other.ledger_side) is not None)
-    return with_known_categories(fusion_ledger(left, right, further), category_by_name)
+    ledger = fusion_ledger(left, right, further)
+    return with_known_categories(ledger, comparison.category_by_name)
 
 
 def pair_waterfall(
@@ -256,6 +256,7 @@ def _findings(
             read[1].code,
             ledgers[1],
             read[1].rank_compiling,
+            read[1].job,
             place=number + 1,
         )
     )
@@ -322,7 +323,14 @@ def explain_run(
         "The findings",
         notes,
         lambda: run_findings(
-            trace, summary, record, report, sampled, material.rank_compiling, material.code
+            trace,
+            summary,
+            record,
+            report,
+            sampled,
+            material.rank_compiling,
+            material.code,
+            material.job,
         ),
     )
     return fired, tuple(notes)

@@ -35,20 +35,40 @@ def together(findings: Sequence[Finding]) -> tuple[float, bool]:
     """(ns per step that can be had together, is it an upper bound): what overlaps counts once.
 
     What was simulated counts with what it adds on one clock. Of other findings that overlap the one
-    that stands first counts.
+    that stands first counts. A bound counts in place of what it overlaps with and exceeds: less
+    together than at most for one of them would contradict it.
     """
-    counted = [finding for finding in findings if finding.on_top_ns is not None]
-    for finding in findings:
-        if (
-            finding.on_top_ns is None
-            and _gains(finding)
-            and not any(_share(finding, other) for other in counted)
-        ):
-            counted.append(finding)
+    counted = _counted(findings)
     return (
         sum(_amount_ns(finding) for finding in counted),
         any(finding.is_bound for finding in counted),
     )
+
+
+def more_alone(findings: Sequence[Finding]) -> Finding | None:
+    """The one that is left out of `together` and promises more than that; None: there is none."""
+    counted = _counted(findings)
+    ns, _ = together(findings)
+    left_out = [
+        finding
+        for finding in findings
+        if (finding.at_stake_ns or 0.0) > ns and not any(finding is other for other in counted)
+    ]
+    return max(left_out, key=lambda finding: finding.at_stake_ns or 0.0, default=None)
+
+
+def _counted(findings: Sequence[Finding]) -> list[Finding]:
+    counted = [finding for finding in findings if finding.on_top_ns is not None]
+    for finding in findings:
+        if finding.on_top_ns is not None or not _gains(finding):
+            continue
+        others = [other for other in counted if _share(finding, other)]
+        if not others:
+            counted.append(finding)
+        elif finding.is_bound and _amount_ns(finding) > sum(map(_amount_ns, others)):
+            kept = [other for other in counted if not any(other is one for one in others)]
+            counted = [*kept, finding]
+    return counted
 
 
 def _gains(finding: Finding) -> bool:

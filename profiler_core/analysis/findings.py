@@ -10,30 +10,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from profiler_core.analysis.compilation.report import CompilationReport
-from profiler_core.analysis.finding_rules import (
-    autotuning,
-    compiler,
-    counters,
-    engine,
-    exchange,
-    half_precision,
-    host,
-    late_rank,
-    launch_bound,
-    layout_copies,
-    max_autotune,
-    memory,
-    odd_shapes,
-    one_rank,
-    opaque_operators,
-    outcome,
-    rank_compiles,
-    regressions,
-    telemetry,
-    tf32,
-    zero_tangents,
-)
-from profiler_core.analysis.finding_rules.facts import Facts, Finding
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.registered import rules
+from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
@@ -57,29 +36,7 @@ __all__ = [
     "told_once",
 ]
 
-RULES = (
-    *outcome.RULES,
-    *tf32.RULES,
-    *half_precision.RULES,
-    *odd_shapes.RULES,
-    *layout_copies.RULES,
-    *max_autotune.RULES,
-    *regressions.RULES,
-    *opaque_operators.RULES,
-    *zero_tangents.RULES,
-    *autotuning.RULES,
-    *late_rank.RULES,
-    *one_rank.RULES,
-    *rank_compiles.RULES,
-    *exchange.RULES,
-    *launch_bound.RULES,
-    *host.RULES,
-    *compiler.RULES,
-    *engine.RULES,
-    *memory.RULES,
-    *telemetry.RULES,
-    *counters.RULES,
-)
+RULES: tuple[Rule, ...] = rules()
 
 GRAVE = ("first of all", "first")  # weights: wrong results, a loss against the baseline
 _ORDER = {"first of all": 0, "first": 1, "by time": 2, "note": 3}
@@ -157,6 +114,7 @@ def run_findings(
     sampled: RunTelemetry | None = None,
     rank_compiling: tuple[RankCompiling, ...] = (),
     code: InductorLog | None = None,
+    job: Job | None = None,
 ) -> tuple[Finding, ...]:
     """What stands out in one run that nothing is compared with, most important first.
 
@@ -170,6 +128,7 @@ def run_findings(
         sampled: its telemetry, where it has any.
         rank_compiling: what compiling cost each rank of its job.
         code: what Inductor generated, where a log has it.
+        job: of its ranks, where it is one of several.
     """
     facts = Facts(
         trace,
@@ -179,5 +138,6 @@ def run_findings(
         telemetry=sampled,
         rank_compiling=rank_compiling,
         code=code,
+        job=job,
     )
     return findings(facts)

@@ -47,18 +47,26 @@ class KernelRow:
         return max(self.time_ns(run) for run in range(len(self.sides)))
 
 
-def kernel_sides(summaries: Sequence[Summary]) -> tuple[KernelRow, ...]:
+def kernel_sides(
+    summaries: Sequence[Summary], *, in_all_steps: bool = False
+) -> tuple[KernelRow, ...]:
     """Join the runs' kernels by name, the longest on any side first.
 
     A name that operators of different categories launched is one row, in the category where it
     took the most time. The times of one run's rows sum to its kernel_time_ns per step.
+
+    Args:
+        summaries: of the runs.
+        in_all_steps: sums over all that a trace holds, not per step: of a cut one nobody knows how
+            many steps that is.
     """
     sides_by_name: dict[str, list[KernelSide | None]] = {}
     weights: dict[str, Counter[str]] = {}
     for run, summary in enumerate(summaries):
         for kernel in summary.kernels:
             sides = sides_by_name.setdefault(kernel.name, [None] * len(summaries))
-            sides[run] = _sum(sides[run], _side(kernel, summary.n_steps))
+            n_steps = 1 if in_all_steps else summary.n_steps
+            sides[run] = _sum(sides[run], _side(kernel, n_steps))
             weights.setdefault(kernel.name, Counter())[kernel.category] += kernel.time_ns
     rows = [
         KernelRow(name, weights[name].most_common(1)[0][0], tuple(s))

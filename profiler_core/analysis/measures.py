@@ -203,14 +203,14 @@ def _times(
 def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tuple[Measure, ...]:
     processor = "GPU" if on_gpu else "CPU"
     kernels = (
-        "Kernels that a step launched. Copies and memsets are not kernels."
+        "Kernels launched per step. Copies and memsets are not kernels."
         if on_gpu
         else "Outermost operators below the wrappers of compiled regions."
     )
     rows = [
         _row(
             "GPU time per step" if on_gpu else "Profiled CPU time per step",
-            "Durations of all kernels, copies and memsets of a step, summed over streams."
+            "Durations of all kernels, copies and memsets per step, summed over streams."
             if on_gpu
             else "Durations of all operators of a profiled step, summed over threads; what the "
             "profiler takes at each is in them.",

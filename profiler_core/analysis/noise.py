@@ -159,8 +159,18 @@ def noisy_ratio(
     return NoisyRatio(ratio, interval, turns is not None, noise)
 
 
+def alone_ns(measurement: Measurement | None) -> float | None:
+    """Time per step before any other variant's process had run on the GPU; None: not timed so."""
+    alone = measurement.alone if measurement is not None else None
+    if alone is None or alone.n_steps <= 0 or alone.wall_ns <= 0:
+        return None
+    return alone.wall_ns / alone.n_steps
+
+
 def repeated(measurement: Measurement, *, on_gpu: bool) -> tuple[float, float] | None:
     """Where the step time would lie if the run were started and timed once more.
+
+    In turns or alone: where the two differ, the interval holds both.
 
     Returns:
         Ends of a 95 % interval, as factors of its median; None with too few rounds.
@@ -173,9 +183,11 @@ def repeated(measurement: Measurement, *, on_gpu: bool) -> tuple[float, float] |
     processes = _PROCESSES_APART["gpu" if on_gpu else "cpu"]
     beside = math.hypot(processes, _between_halves(rounds))
     down = max(math.log(median) - low, _load(measurement, rounds, median))
+    up = max(0.0, high - math.log(median))
+    alone = math.log((alone_ns(measurement) or median) / median)
     return (
-        math.exp(-math.hypot(down, beside)),
-        math.exp(math.hypot(max(0.0, high - math.log(median)), beside)),
+        math.exp(min(0.0, alone) - math.hypot(down, beside)),
+        math.exp(max(0.0, alone) + math.hypot(up, beside)),
     )
 
 

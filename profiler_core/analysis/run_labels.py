@@ -8,10 +8,11 @@ from pathlib import Path
 
 from profiler_core.analysis.compilation.by_script import of_record
 from profiler_core.analysis.wording.script_compilation import name_with
-from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.analysis.wording.sentence import clipped, listed
 from profiler_core.dates import minute, second
 from profiler_core.model.run import RunRecord
 
+_MOST_TOGETHER = 3  # names of runs in one title
 _LONG_LABEL = 28  # characters: longer ones lose what all of them share
 _LONGEST_LABEL = 60  # characters; several stand side by side above tables
 _BY_ITSELF = "where its function says"  # a function that calls torch.compile itself
@@ -221,9 +222,16 @@ def shared_part(names: Sequence[str]) -> str:
 
 
 def names_together(names: Sequence[str]) -> str:
-    """What several runs are called as one: the name that all have, its shared words, else two."""
+    """What several runs are called as one: the name that all have, its shared words, else each.
+
+    Of more than three the first two, and how many more there are.
+    """
     distinct = list(dict.fromkeys(names))
-    return shared_part(distinct) or " and ".join(distinct[:2])
+    if len(distinct) <= _MOST_TOGETHER:
+        each = distinct
+    else:
+        each = [*distinct[:2], f"{len(distinct) - 2} more"]
+    return shared_part(distinct) or listed(each)
 
 
 def _n_shared(words: Sequence[Sequence[str]], most: int) -> int:

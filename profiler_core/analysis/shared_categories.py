@@ -7,24 +7,26 @@ from profiler_core.analysis.categories import category_of_kernel
 from profiler_core.analysis.compare import ComparedNumbers, Side
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.per_step import per_step
-from profiler_core.analysis.replayed import categories_of_replays, known_categories
+from profiler_core.analysis.replayed import categories_of_replays
 from profiler_core.analysis.summary import Summary
 
 
 def sides_of(comparison: ComparedNumbers) -> tuple[Side, ...]:
     """Baseline and candidates, replayed kernels in the category that the other runs give them."""
     sides = (comparison.baseline, *comparison.sides)
+    summaries = with_shared_categories(
+        [side.summary for side in sides], comparison.category_by_name
+    )
     return tuple(
         side if summary is None else replace(side, summary=summary, per_step=per_step(summary))
-        for side, summary in zip(
-            sides, with_shared_categories([side.summary for side in sides]), strict=True
-        )
+        for side, summary in zip(sides, summaries, strict=True)
     )
 
 
-def with_shared_categories(summaries: Sequence[Summary | None]) -> tuple[Summary | None, ...]:
+def with_shared_categories(
+    summaries: Sequence[Summary | None], category_by_name: Mapping[str, str]
+) -> tuple[Summary | None, ...]:
     """The summaries with kernels and totals of replays moved; all other totals are untouched."""
-    category_by_name = known_categories(summaries)
     shared: list[Summary | None] = []
     for summary in summaries:
         if summary is None or not summary.n_graph_launches:
@@ -49,7 +51,7 @@ def with_known_categories(
 
     Args:
         ledger: as made.
-        category_by_name: from `known_categories`, of the summaries before they were shared.
+        category_by_name: from `known_categories`.
     """
     if not category_by_name:
         return ledger

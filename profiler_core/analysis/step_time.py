@@ -111,11 +111,10 @@ def step_time_between(before: RunRecord, after: RunRecord) -> StepTime | None:
     first, second = before.measurement, after.measurement
     if first is None or second is None:
         return None
-    same_capture = before.capture_id == after.capture_id != ""
     return compare_unprofiled(
         first,
         second,
-        interleaved=same_capture and bool(first.interleaved and second.interleaved),
+        interleaved=bool(timed_in_turns(before, after)),
         on_gpu=bool(before.environment.get("gpu") and after.environment.get("gpu")),
     )
 
@@ -154,3 +153,12 @@ def compare_profiled(
         n_steps=n_steps,
         paired=False,
     )
+
+
+def timed_in_turns(baseline: RunRecord, candidate: RunRecord) -> bool | None:
+    """Were the two timed in turns? Their capture says so; None: one of them was not timed."""
+    measurements = [record.measurement for record in (baseline, candidate)]
+    if any(measured is None or not measured.rounds for measured in measurements):
+        return None
+    same_capture = baseline.capture_id == candidate.capture_id != ""
+    return same_capture and all(m.interleaved for m in measurements if m is not None)

@@ -211,6 +211,15 @@ def _named_late_rank(summaries: tuple[Summary, Summary]) -> dict[str, str]:
     return labels_of_waiting(max(late)) if len(late) == 1 else {}
 
 
+def _whose_device(summaries: tuple[Summary, Summary]) -> str:
+    """The device whose time a waterfall divides, as a sentence begins."""
+    paths = [summary.critical for summary in summaries if summary.critical is not None]
+    late = {path.late.rank for path in paths if path.late is not None}
+    if len(late) == 1:
+        return f"The device of rank {late.pop()}, which the others wait for,"
+    return "The device of the rank that the others wait for" if paths else "The device"
+
+
 def labels_of_waiting(rank: int) -> dict[str, str]:
     """What the parts are called in which the others wait for this rank."""
     keys = (LATE_WORK, f"idle_{LATE_RANK}")
@@ -326,8 +335,8 @@ def _notes(
         )
     if CLOCKS in present:
         notes.append(
-            "The device was busy for longer in the trace than a whole step took unprofiled: "
-            "its clocks differed between the two measurements."
+            f"{_whose_device(summaries)} was busy for longer in the trace than a whole step took "
+            "unprofiled: its clocks differed between the two measurements."
         )
     if any(len(summary.devices) > 1 for summary in summaries):
         notes.append("Busy time is that of the busiest device; the others count as overlap.")

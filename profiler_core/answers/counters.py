@@ -19,7 +19,7 @@ class MeasuredAnswer(Answer, frozen=True):
     """Measures of some kernels together."""
 
     time_ns: Annotated[
-        float | None, means("of the kernels, each run alone: no time of a step", "ns")
+        float | None, means("of the kernels, each run alone: no part of the step time", "ns")
     ]
     dram_read_bytes: Annotated[float | None, _DRAM]
     dram_write_bytes: Annotated[float | None, _DRAM]

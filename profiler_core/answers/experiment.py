@@ -186,7 +186,7 @@ def _trial(
         trial,
         phase=phase,
         capture_id=capture_id,
-        outcome=outcome(trial, leader_of(experiment)),
+        outcome=outcome(trial, leader_of(experiment), reference),
         step_time_ns=trial.step_ns,
         step_time_low_ns=trial.step_low_ns,
         step_time_high_ns=trial.step_high_ns,

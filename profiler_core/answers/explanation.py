@@ -38,7 +38,7 @@ class FindingHead(Answer, frozen=True):
     title: Annotated[str, means("what stands out")]
     at_stake_ns: Annotated[
         int | None,
-        means("what a step saves without it, as expected; null where there is no number", "ns"),
+        means("saved per step without it, as expected; null where there is no number", "ns"),
     ]
     at_most: Annotated[bool, means("`at_stake_ns` is an upper bound; `evidence` says why")]
 

@@ -16,7 +16,8 @@ class SolvedAnswer(Answer, frozen=True):
     finding: Annotated[str, means("its key")]
     title: str
     predicted_ns: Annotated[
-        float | None, means("what the finding said a step would save; null: it has no number")
+        float | None,
+        means("what the finding predicted to be saved per step; null: it has no number"),
     ]
     low_ns: float | None
     high_ns: float | None

@@ -25,7 +25,7 @@ _FROM = means(
 )
 _NVML = means("as NVML defines them", "%")
 _POWER = means("by the energy counter; the driver's highest reading; what is allowed", "W")
-_ENERGY = means("of a step and of a sample; how far it may be off; samples of a step", "J")
+_ENERGY = means("per step and per sample; how far it may be off; samples per step", "J")
 _CLOCKS = means("median, lowest, what the GPU can do, median", "MHz")
 _HEAT = means("median, highest", "°C")
 _MEMORY = means("of the device in all; of the run's own process", "bytes")

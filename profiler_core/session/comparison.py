@@ -4,7 +4,7 @@ comparison = Comparison.open([Path("runs/today/eager"), Path("runs/today/default
 comparison.pairs[0].verdict, comparison.leading, comparison.kernels
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
@@ -18,9 +18,11 @@ from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.run_labels import Labelled, run_labels
 from profiler_core.analysis.shared_categories import sides_of
+from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.verdict import leading
 from profiler_core.analysis.wording.script_compilation import name_with
 from profiler_core.session.cache import SHARED, Cache
+from profiler_core.session.captured_beside import captured_beside
 from profiler_core.session.kept import is_kept, lasting
 from profiler_core.session.pair import Pair
 from profiler_core.session.reading import Reading
@@ -92,9 +94,15 @@ class Comparison:
         return tuple(Pair(self, number) for number in range(len(self._runs) - 1))
 
     @cached_property
+    def beside(self) -> tuple[Run, ...]:
+        """The other runs of their captures, which tell what their graphs replay."""
+        return captured_beside(self._runs)
+
+    @cached_property
     def version(self) -> bytes:
-        """A key that changes whenever one of the runs changes."""
-        parts = [repr(self._labels).encode(), *(run.version for run in self._runs)]
+        """A key that changes whenever one of the runs changes, or one of those beside them."""
+        runs = (*self._runs, *self.beside)
+        parts = [repr(self._labels).encode(), *(run.version for run in runs)]
         return blake2b(b"\0".join(parts), digest_size=16).digest()
 
     @cached_property
@@ -104,7 +112,22 @@ class Comparison:
             replace(run.side, label=label)
             for run, label in zip(self.runs, self.labels, strict=True)
         ]
-        return self.answer("numbers", lambda: compare(sides[0], sides[1:]))
+        return self.answer(
+            "numbers", lambda: compare(sides[0], sides[1:], self._captured_with_replays(sides))
+        )
+
+    def _captured_with_replays(self, sides: Sequence[Side]) -> Iterator[Summary]:
+        """Of each capture that a compared run with graphs is of, the runs; else none is read."""
+        captures = {
+            run.record.capture_id
+            for run, side in zip(self.runs, sides, strict=True)
+            if side.summary is not None and side.summary.n_graph_launches
+        }
+        for run in (*self.runs, *self.beside):
+            if run.record.capture_id and run.record.capture_id in captures:
+                summary = run.summary
+                if summary is not None:
+                    yield summary
 
     @cached_property
     def sides(self) -> tuple[Side, ...]:
@@ -139,6 +162,14 @@ class Comparison:
         """The kernels of the runs in `traced`, by name."""
         summaries = [side.summary for side in self.sides if side.summary is not None]
         return self.answer("kernels", lambda: kernel_sides(summaries))
+
+    @property
+    def kernels_in_all_steps(self) -> tuple[KernelRow, ...]:
+        """The same, summed over all that each trace holds: what can be told of a cut one."""
+        summaries = [side.summary for side in self.sides if side.summary is not None]
+        return self.answer(
+            "kernels in all steps", lambda: kernel_sides(summaries, in_all_steps=True)
+        )
 
     @property
     def problems(self) -> tuple[str, ...]:

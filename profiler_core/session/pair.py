@@ -186,10 +186,15 @@ class Pair:
         return LedgerSide(traces[0]), LedgerSide(traces[1])
 
     def _others(self) -> Iterator[Material]:
-        """The files of the other candidates, one after the other, as they are asked for."""
-        for number, run in enumerate(self._comparison.runs):
-            if number not in (0, self._number + 1):
-                yield run.material
+        """The files of their captures' other runs and other candidates, one after the other.
+
+        In an order of their own, whichever of them are chosen.
+        """
+        chosen = self._comparison.runs
+        candidates = [run for n, run in enumerate(chosen) if n not in (0, self._number + 1)]
+        others = (*self._comparison.beside, *candidates)
+        for run in sorted(others, key=lambda run: str(run.path.resolve())):
+            yield run.material
 
     @property
     def explanation(self) -> Explanation:
@@ -315,9 +320,9 @@ class Pair:
         evidences = (self.baseline.evidence, self.candidate.evidence)
         judged = gate(self.numbers, sides, evidences, limits, repeats=repeats)
         alone = [
-            of_run(side.label, run.alone_note)
+            of_run(side.label, note)
             for side, run in zip(sides, (self.baseline, self.candidate), strict=True)
-            if run.record.world_size > 1 and run.alone_note  # else no trace is read for it
+            if run.record.world_size > 1 and (note := run.alone_note)  # else no trace is read
         ]
         judged = replace(judged, notes=(*judged.notes, *alone))
         if all(c.quantity.key != "graph_breaks" or c.outcome == "pass" for c in judged.checks):

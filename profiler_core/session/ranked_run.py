@@ -9,8 +9,10 @@ from profiler_core.analysis.ranks.job_summary import of_one_rank
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
 from profiler_core.analysis.ranks.rank_summary import distributed_info, whole
 from profiler_core.analysis.ranks.waiting import RankCost, as_it_costs, recorded_rows
+from profiler_core.analysis.wording.ranks import of_all_ranks
 from profiler_core.ingest.run import open_rank
 from profiler_core.model.compilation import CompileLog
+from profiler_core.model.run import RunFiles
 from profiler_core.model.trace import Trace
 from profiler_core.ranks.remote import is_url
 from profiler_core.session.parts import RunParts
@@ -30,7 +32,11 @@ class RankedRun(RunParts):
         if self._files.trace is not None and Path(location) == self._files.trace:
             return self
         rank_files = open_rank(self._files, rank, Path(location))
-        return type(self)(rank_files, reading=self._reading, cache=self._cache)
+        return self.read_alike(rank_files)
+
+    def read_alike(self, files: RunFiles) -> Self:
+        """Another run, read as this one is and kept where this one is."""
+        return type(self)(files, reading=self._reading, cache=self._cache)
 
     def with_rank(self, rank: int) -> Self:
         """The same job with the kernels, logs and groups of another rank; its times stay.
@@ -40,7 +46,7 @@ class RankedRun(RunParts):
         """
         if rank == self.shown_rank:
             return self
-        made = type(self)(self._files, reading=self._reading, cache=self._cache)
+        made = self.read_alike(self._files)
         made._own_rank = rank
         return made
 
@@ -66,16 +72,20 @@ class RankedRun(RunParts):
 
     @property
     def alone_note(self) -> str:
-        """That its times are one rank's of several; "" of a run of one process, and of a job."""
+        """That its times are one rank's of several; "" of one process, and along a critical path.
+
+        Ranks on CPUs have no critical path: who waits for whom there is told beside it.
+        """
         trace = self.trace
         if trace is None or self.shown_rank is not None:
             return ""
-        said = distributed_info(trace)
-        n_ranks = max(self.record.world_size, whole(said.get("world_size")) or 1)
+        described = distributed_info(trace)
+        n_ranks = max(self.record.world_size, whole(described.get("world_size")) or 1)
         if n_ranks == 1:
             return ""
-        rank = whole(said.get("rank"))
-        return of_one_rank(self.record.rank if rank is None else rank, n_ranks)
+        rank = whole(described.get("rank"))
+        own = self.record.rank if rank is None else rank
+        return of_one_rank(own, n_ranks, of_all_ranks(self.job))
 
     @property
     def worked_trace(self) -> Trace | None:

@@ -96,8 +96,8 @@ class Run(RankedRun):
             summary = self._cached("summary", lambda: summarise(trace, measurement))
             if path is not None and rank is not None:
                 return with_job(summary, path, rank)
-            notes = (*summary.notes, self.alone_note) if self.alone_note else summary.notes
-            return replace(summary, notes=notes)
+            alone = self.alone_note
+            return replace(summary, notes=(*summary.notes, alone)) if alone else summary
 
         return self._attempt("trace", "summary", make)
 
@@ -180,6 +180,7 @@ class Run(RankedRun):
             counters=counters.counters,
             left_out=left_out,
             rank_compiling=self.compiling_by_rank,
+            job=self.job,
             problems=(
                 *counters.problems,
                 *(problem.problem for problem in self.problems("stacks", "generated code")),

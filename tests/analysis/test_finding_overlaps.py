@@ -44,6 +44,29 @@ def test_what_was_simulated_together_counts_with_what_it_adds() -> None:
     assert together([replace(BREAKS, prediction=None)]) == (0.0, False)
 
 
+def test_a_bound_holds_for_what_it_overlaps_with() -> None:
+    """A bare trace's: at most 506 µs per step, and together with what overlaps it 1.06 µs."""
+    read = replace(finding("synchronisations", 1_060.0), on_top_ns=1_060.0)
+    bound = finding("launch_bound", 506_000.0, at_most=True)
+    copies = replace(COPIES, on_top_ns=5_000.0)
+    assert together([bound, read]) == (506_000.0, True)
+    assert together([bound, read, copies]) == (511_000.0, True)
+    breaks = replace(BREAKS, on_top_ns=600_000.0)
+    assert together([bound, breaks]) == (600_000.0, False)
+
+
+def test_what_is_left_out_of_the_sum_and_promises_more_is_named() -> None:
+    """A candidate that is 99 µs slower than eager stood first, "together 27 µs" above it."""
+    breaks = replace(BREAKS, on_top_ns=100_000.0)
+    copies = replace(COPIES, on_top_ns=5_000.0)
+    slower = finding("slower", 990_000.0)
+    assert together_text([slower, breaks, copies]) == (
+        "All but “slower.” together 105 µs per step: what overlaps counts once."
+    )
+    assert together_text([breaks, copies]).startswith("Together 105 µs")
+    assert together_text([slower, BREAKS, COPIES]).startswith("Together 990 µs")
+
+
 def test_a_loss_of_the_whole_step_overlaps_with_all() -> None:
     assert overlaps([finding("slower", 1.0), BREAKS, COPIES]) == ((1, 2), (0,), (0,))
 

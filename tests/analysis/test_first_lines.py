@@ -55,14 +55,14 @@ def test_kernels_of_one_run_and_of_three():
 
 def test_a_cut_trace_is_not_compared_and_the_line_answers_all_the_same():
     runs = [a_summary(100, 100), a_summary(100)]
-    rows = kernel_sides(runs)
+    rows = kernel_sides(runs, in_all_steps=True)
     assert kernels_line(("eager", "default"), rows, cut=("default",)) == (
-        "Not compared: the trace of default is cut, and what it lacks is not known; kernels per "
-        "step of what is left: 2 in eager and 1 in default; the most expensive one of default "
-        "takes 100 % of the time."
+        "Not compared: the trace of default is cut, and what it lacks is not known; kernels in "
+        "what there is: 2 in eager and 1 in default; the most expensive one of default takes "
+        "100 % of the time."
     )
     assert kernels_line(("eager",), kernel_sides(runs[:1]), cut=("eager",)).startswith(
-        "What is left of the cut trace has 2 kernels per step; "
+        "What is left of the cut trace has 2 kernels; "
     )
     cut = [replace(run, is_cut=True) for run in runs]
     assert timeline_line(("eager", "default"), cut) == (
@@ -105,12 +105,21 @@ def test_what_is_here_and_what_goes_on():
     )
     assert jobs_line(1, 2, 0) == "1 job is running and 2 are waiting."
     assert jobs_line(0, 1, 3) == "1 job is waiting."
-    assert trends_line(0) == ""
-    assert trends_line(3) == (
-        "3 runs are recorded; on no line is the newest slower than the run before it beyond the "
-        "noise."
+    assert trends_line(0, 0) == ""
+    assert trends_line(10, 0) == (
+        "10 runs are recorded; none has a run before it on its line to be held against."
     )
-    assert trends_line(3, "resnet50 takes 12 % longer.").endswith(": resnet50 takes 12 % longer.")
+    assert trends_line(3, 1) == (
+        "3 runs are recorded; the newest run of the only line with more than one is not slower "
+        "than the run before it beyond the noise."
+    )
+    assert trends_line(9, 2) == (
+        "9 runs are recorded; on none of the 2 lines with more than one is the newest slower than "
+        "the run before it beyond the noise."
+    )
+    assert trends_line(3, 1, "resnet50 takes 12 % longer.").endswith(
+        ": resnet50 takes 12 % longer."
+    )
 
 
 def test_what_wants_a_verdict_and_what_was_found():

@@ -231,6 +231,20 @@ def test_layers_gain_nothing_where_nobody_knows_what_lies_in_them():
         assert not any("against eager" in text for text in drawn.data[1].hovertext[1:])
 
 
+@pytest.mark.parametrize(
+    ("candidate_ns", "anchors"), [(100, ("left", "right")), (1000, ("left", "left"))]
+)
+def test_the_head_of_a_narrow_side_ends_within_the_figure(candidate_ns, anchors):
+    """Of a candidate of a sixth of the time the head was cut at the right edge."""
+    layers = (a_side(work(1000, **{"h.0": 1})), a_side(work(candidate_ns, **{"h.0": 1})))
+    tree = module_tree(a_ledger(a_group(*layers)), (None, None))
+    labels = ("eager", "default+amp")
+    drawn = module_icicle(tree, labels, palette(dark=False), is_pair=True)
+    heads = drawn.layout.annotations
+    assert tuple(head.xanchor for head in heads) == anchors
+    assert heads[1].x == pytest.approx(1 if anchors[1] == "right" else 0.51)
+
+
 @pytest.mark.parametrize(("unknown", "side"), [(200, None), (201, 1)])
 def test_changes_of_modules_are_known_up_to_half_of_the_time(unknown, side):
     """Of 400 ns of the candidate; all of the baseline's time lies in modules."""

@@ -163,6 +163,8 @@ def test_the_facts_say_what_one_step_handles():
     [
         (["eager", "compiled"], "eager and compiled"),
         (["my_model_eager.json", "my_model_compiled.json"], "my_model"),
+        (["1", "2", "3"], "1, 2 and 3"),  # the third file was in no title
+        (["1", "2", "3", "4"], "1, 2 and 2 more"),
         (["bert", "bert"], "bert"),
         (["bert"], "bert"),
         ([], ""),

@@ -24,6 +24,7 @@ from profiler_core.analysis.item import (
     source_item,
 )
 from profiler_core.analysis.ledger.folding import fold
+from profiler_core.analysis.wording.dossier import NO_COUNTERS, missing_of_kernel_runs
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
@@ -259,6 +260,14 @@ def test_a_break_has_its_cost_its_line_and_what_to_change() -> None:
         assert made.sources[0].frame.line in made.sources[0].lines
         assert bool(made.missing) == (made.times[0].time_ns is None)
     assert costs == pytest.approx(report.break_cost.cost_ns)
+
+
+def test_bytes_that_are_not_known_are_not_called_estimates() -> None:
+    known = {"has_arguments": True, "has_occupancy": True, "has_code": True, "is_generated": False}
+    told = missing_of_kernel_runs(**known, has_traffic=True, has_counters=False)
+    assert told == (NO_COUNTERS,)
+    (told_once,) = missing_of_kernel_runs(**known, has_traffic=False, has_counters=False)
+    assert told_once.startswith("Bytes against the roofline are not known")
 
 
 def test_a_bare_trace_says_what_is_not_known() -> None:

@@ -14,6 +14,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from profiler_core.agents import fusion, modules, special, tools
 from profiler_core.answers.encoding import plain
@@ -100,6 +101,11 @@ def surfaces(case, tmp_path_factory):
     )
 
 
+def _overview(surfaces: Surfaces) -> AppTest:
+    baseline, candidate = (f"run/pair/{path.name}" for path in surfaces.paths)
+    return opened("overview", baseline=baseline, candidate=candidate)
+
+
 def _all_groups(words: list[str]) -> list[dict]:
     """Page by page, as an agent gets them."""
     rows: list[dict] = []
@@ -121,9 +127,11 @@ def test_step_times(surfaces):
     assert [one.metrics.step_time_ns for one in surfaces.history] == pytest.approx(times, abs=1)
     measured = [row for row in surfaces.tables["measures"] if row["measure"] == "Step time"]
     assert [float(row["value"]) for row in measured] == pytest.approx(times, abs=1)
+    page = text_of(_overview(surfaces))
     for time in times:
         assert format_duration(time) in surfaces.text
         assert format_duration(time) in surfaces.html
+        assert format_duration(time) in page
 
 
 @pytest.mark.parametrize("key", ["kernels", "launches"])
@@ -140,7 +148,11 @@ def test_counts_per_step(surfaces, key):
         return
     assert [float(row["value"]) for row in rows] == pair
     (line,) = (one for one in surfaces.text.splitlines() if one.startswith(f"{key} "))
-    assert [format_count(n) for n in pair] == line.split()[1:3]
+    shown = [format_count(n) for n in pair]
+    assert shown == line.split()[1:3]
+    cells = rf">{label} per step</abbr></th>\s*<td>([^<]*)</td>\s*<td>([^<]*)"
+    assert list(re.findall(cells, text_of(_overview(surfaces)))) == [tuple(shown)]
+    assert re.search(rf"{label} per step\s+{shown[0]}\s+{shown[1]}\s", surfaces.html)
 
 
 def test_times_of_fusion_groups(surfaces):
@@ -212,6 +224,21 @@ def test_the_waterfall(surfaces):
         (row["class"], int(row["baseline_ns"]), int(row["candidate_ns"]))
         for row in surfaces.tables["waterfall"]
     ] == bars
+    figures = [json.loads(chart.proto.spec) for chart in _overview(surfaces).get("plotly_chart")]
+    (drawn, clicked) = next(
+        figure["data"]
+        for figure in figures
+        if [t.get("name") for t in figure["data"]][1:] == ["rows"]
+    )
+    before, after = (sum(bar[side] for bar in bars) for side in (1, 2))
+    unit = before / drawn["x"][0]
+    assert drawn["x"][-1] * unit == pytest.approx(after, rel=1e-9)
+    assert sum(drawn["x"][1:-1]) * unit == pytest.approx(after - before, abs=1)
+    changes = {name: candidate_ns - baseline_ns for name, baseline_ns, candidate_ns in bars}
+    for (key,), change in list(zip(clicked["customdata"], drawn["x"], strict=True))[1:-1]:
+        if abs(changes[key]) > 0.01 * max(before, after):
+            assert change * unit == pytest.approx(changes.pop(key), abs=1)
+    assert all(abs(change) <= 0.01 * max(before, after) for change in changes.values())
 
 
 def test_verdict_findings_and_break_even(surfaces):
@@ -219,10 +246,11 @@ def test_verdict_findings_and_break_even(surfaces):
     headline = candidate["verdict"]["headline"]
     assert surfaces.mcp["verdict"]["headline"] == headline
     assert headline in surfaces.text
-    shown = text_of(
-        opened("overview", baseline="run/pair/" + surfaces.paths[0].name,
-               candidate="run/pair/" + surfaces.paths[1].name)
-    )  # fmt: skip
+    shown = text_of(_overview(surfaces))
+    # The page and the report go on in other words after the claim.
+    claim = re.split(r"[:,(]|\.$", headline)[0].strip()
+    assert claim in re.sub(r"<[^>]+>", "", shown)
+    assert claim in re.sub(r"\s+", " ", surfaces.html)
     titles = [one["title"] for one in candidate["findings"] or []]
     assert [one["title"] for one in surfaces.mcp["findings"]] == titles
     assert [row["title"] for row in surfaces.tables.get("findings", [])] == titles

@@ -1,7 +1,8 @@
 """Compile time as a tree: compilation → phase → phase inside it, for the icicle."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from profiler_core.analysis.compilation.compile_time import compile_time
@@ -42,7 +43,7 @@ def compile_phases(log: CompileLog) -> tuple[Node, ...]:
 
     A structured log without phases (torch 2.4) gives one box for each compilation.
     """
-    timed = [c for c in log.compilations if c.dur_ns or c.phases]
+    timed = _joined([c for c in log.compilations if c.dur_ns or c.phases])
     total = sum(_length(c) for c in timed)
     total_time = compile_time(log)
     if not timed or total_time is None or total == 0:
@@ -63,6 +64,23 @@ def stage_of(phase: str) -> Stage:
         if pattern.search(phase):
             return stage
     return "other"
+
+
+def _joined(compilations: Sequence[Compilation]) -> list[Compilation]:
+    """What was compiled in several pieces as one.
+
+    The backward of a graph that DistributedDataParallel splits is compiled piece by piece, and
+    kernels are autotuned call by call: each piece is logged with its own duration, and with the
+    phases of all of them, which the log does not tell apart.
+    """
+    pieces: dict[tuple[str, str, int | None], list[Compilation]] = {}
+    for compilation in compilations:
+        key = (compilation.compile_id, compilation.direction, compilation.rank)
+        pieces.setdefault(key, []).append(compilation)
+    return [
+        replace(each[0], dur_ns=sum(piece.dur_ns or 0 for piece in each))
+        for each in pieces.values()
+    ]
 
 
 def _length(compilation: Compilation) -> int:

@@ -49,10 +49,10 @@ def leader_after(start: Setting, batches: Iterable[Batch]) -> Leader:
             fit = [trial for trial in fit if batch.held_against(trial) == first.setting]
         if batch.reference_trial is not None and batch.reference_trial.may_win:
             leader = Leader(leader.setting, batch.reference_trial, batch)
-        told = [(trial, trial.against) for trial in fit if trial.against is not None]
-        faster = [(trial, ratio) for trial, ratio in told if ratio.is_faster]
+        compared = [(trial, trial.against) for trial in fit if trial.against is not None]
+        faster = [(trial, ratio) for trial, ratio in compared if ratio.is_faster]
         if not faster and batch.phase == "without one lever":
-            faster = [(trial, ratio) for trial, ratio in told if _is_as_fast(ratio)]
+            faster = [(trial, ratio) for trial, ratio in compared if _is_as_fast(ratio)]
         if faster:
             best, _ = max(faster, key=lambda entry: entry[1].ratio)
             leader = Leader(best.setting, best, batch)

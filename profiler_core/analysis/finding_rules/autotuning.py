@@ -40,4 +40,5 @@ def autotuning_in_steps(facts: Facts) -> Finding | None:
     )
 
 
+PLACE = 90
 RULES: tuple[Rule, ...] = (autotuning_in_steps,)

@@ -271,6 +271,7 @@ def _one_pass(facts: Facts, time_ns: float) -> tuple[float | None, str]:
     )
 
 
+PLACE = 160
 RULES: tuple[Rule, ...] = (
     frame_skips,
     graph_breaks,

@@ -43,4 +43,5 @@ def dram_traffic(facts: Facts) -> Finding | None:
     )
 
 
+PLACE = 200
 RULES: tuple[Rule, ...] = (dram_traffic,)

@@ -48,4 +48,5 @@ def engine_opaque(facts: Facts) -> Finding | None:
     )
 
 
+PLACE = 170
 RULES: tuple[Rule, ...] = (engine_fell_back, engine_opaque)

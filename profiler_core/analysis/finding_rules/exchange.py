@@ -4,22 +4,24 @@ from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Findi
 from profiler_core.analysis.ranks.collective_kinds import plural
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.exchanges import ExchangeKind, by_kind
-from profiler_core.analysis.what_if.change import Change
+from profiler_core.analysis.what_if.change import Change, Lever
 from profiler_core.units import format_count, format_duration, format_share
 
 # Of a kind's transfers: from this share on what follows each of them needs its result.
 _IN_LINE = 0.5
 _NOT_MOVED = "the trace shows one order of the work alone"
+_SHARDED = ("all_gather", "reduce_scatter")  # FSDP's: DDP only reduces
 _IN_GRAPH = "c10d_functional"  # of a graph's node that is a collective
 _BUCKETS = (
-    "DDP: try other buckets (bucket_cap_mb): larger ones make fewer calls, of which the last alone "
-    "is exposed but longer. Keep torch._dynamo.config.optimize_ddp on, which cuts the graph where "
-    "buckets end, or hook the gradients inside of it by torch._dynamo.config.compiled_autograd."
+    "DDP: try other buckets (bucket_cap_mb=100): larger ones make fewer calls, of which the last "
+    "alone is exposed but longer. Keep torch._dynamo.config.optimize_ddp on, which cuts the graph "
+    "where buckets end, or set it to python_reducer beside torch._dynamo.config.compiled_autograd, "
+    "and gradients are summed in the compiled backward pass."
 )
 _PREFETCH = (
     "FSDP2: ask for weights earlier (set_modules_to_forward_prefetch and "
-    "set_modules_to_backward_prefetch), and compile each block by itself, which leaves its hooks "
-    "where they are."
+    "set_modules_to_backward_prefetch; prefetch=2 in a variant), and compile each block by itself "
+    "(target=blocks), which leaves its hooks where they are."
 )
 _PIPELINED = (
     "What follows each of them needs its result, as in tensor parallelism: only cutting both in "
@@ -31,6 +33,7 @@ _REORDER = (
     "lets Inductor move them, bucket_all_gathers_fx, bucket_reduce_scatters_fx and "
     "bucket_all_reduces_fx join small ones."
 )
+_WIDE = " NCCL_MIN_CTAS=32 lets NCCL move them by more multiprocessors."
 
 
 def exposed_transfer(facts: Facts) -> Finding | None:
@@ -49,9 +52,10 @@ def exposed_transfer(facts: Facts) -> Finding | None:
     if at_stake_ns < LEAST_SHARE * facts.step_ns:
         return None
     worst = max(kinds, key=lambda row: row.holding_up_ns)
+    lever, advice = _remedy(facts, worst)
     return Finding(
         key="exposed_transfer",
-        change=Change("hidden_transfers"),
+        change=Change(lever),
         title="Transfers between ranks are not hidden.",
         evidence=f"{format_duration(at_stake_ns)} per step ({facts.share_text(at_stake_ns)}) are "
         f"transfers on rank {path.rank} beside which nothing is computed; no waiting is in it. "
@@ -59,7 +63,7 @@ def exposed_transfer(facts: Facts) -> Finding | None:
         f"{format_duration(exposed_ns)}, and for {format_duration(holding_ns)} of that the kernel "
         "that follows was queued already; in the rest the host was late, which the profiler makes "
         "longer.",
-        advice=_remedy(facts, worst),
+        advice=advice + (_WIDE if facts.on_gpu else ""),
         page="ranks",
         prediction=facts.at_most(at_stake_ns, _NOT_MOVED),
     )
@@ -72,16 +76,20 @@ def _idle_kept(facts: Facts) -> float:
     return min(1.0, kept_ns / profiled_ns) if profiled_ns else 1.0
 
 
-def _remedy(facts: Facts, worst: ExchangeKind) -> str:
-    if worst.kind in ("all_gather", "reduce_scatter"):
-        advice = _PREFETCH
+def _remedy(facts: Facts, worst: ExchangeKind) -> tuple[Lever, str]:
+    """What may hide transfers of this kind: the lever, and the sentences about it."""
+    lever: Lever = "hidden_transfers"
+    if worst.kind in _SHARDED:
+        lever, advice = "gathered_ahead", _PREFETCH
     elif worst.holding_up_ns >= _IN_LINE * worst.transfer_ns:
         advice = _PIPELINED
     else:
-        advice = _BUCKETS
+        lever, advice = "other_buckets", _BUCKETS
     graphs = facts.code.graphs if facts.code is not None else ()
     nodes = (node for graph in graphs for node in graph.post_nodes)
-    return advice + (_REORDER if any(_IN_GRAPH in node.target for node in nodes) else "")
+    if any(_IN_GRAPH in node.target for node in nodes):
+        return "hidden_transfers", advice + _REORDER
+    return lever, advice
 
 
 def slowed_kernels(facts: Facts) -> Finding | None:
@@ -92,16 +100,17 @@ def slowed_kernels(facts: Facts) -> Finding | None:
     slowed_ns = facts.pace * path.slowed_ns
     if slowed_ns < LEAST_SHARE * facts.step_ns:
         return None
+    is_sharded = any(row.kind in _SHARDED for row in path.exchanges)
     return Finding(
         key="slowed_by_transfers",
-        change=Change("narrow_transfers"),
+        change=Change("narrow_transfers" if is_sharded else "fewer_transfers"),
         title="Transfers slow the kernels beside them.",
         evidence=f"{format_duration(slowed_ns)} per step ({facts.share_text(slowed_ns)}) is what "
         f"kernels of rank {path.rank} take longer beside transfers, which hold multiprocessors."
         f"{_example(path)} Kernels that never run alone are not in it.",
         advice="Give the transfers fewer multiprocessors: NCCL_MAX_CTAS=8 (or 4) in the "
-        "environment, which makes them slower and pays where they are hidden. Larger buckets "
-        "(bucket_cap_mb) make fewer of them.",
+        "environment, which makes them slower and pays where they are hidden."
+        + ("" if is_sharded else " DDP: larger buckets (bucket_cap_mb=1000) make fewer of them."),
         page="ranks",
         prediction=facts.at_most(slowed_ns, "narrower transfers take longer themselves"),
     )
@@ -118,4 +127,5 @@ def _example(path: CriticalPath) -> str:
     )
 
 
+PLACE = 130
 RULES: tuple[Rule, ...] = (exposed_transfer, slowed_kernels)

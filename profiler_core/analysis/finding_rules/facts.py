@@ -15,6 +15,7 @@ from profiler_core.analysis.finding_rules.replayed_products import matched_produ
 from profiler_core.analysis.item import Item, group_item, kernel_item
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.step_time import Clock, step_time_ns
@@ -109,6 +110,7 @@ class Facts:
     code: InductorLog | None = None  # what Inductor generated for this run
     job_ledger: JobLedger | None = None  # the ledger's groups on every rank of a job
     rank_compiling: tuple[RankCompiling, ...] = ()  # of a job of ranks, by their own logs
+    job: Job | None = None  # of ranks, this run one of them
     place: int = 0  # of this run in the comparison
 
     @property

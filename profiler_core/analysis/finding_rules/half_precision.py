@@ -47,4 +47,5 @@ def half_precision(facts: Facts) -> Finding | None:
     )
 
 
+PLACE = 20
 RULES: tuple[Rule, ...] = (half_precision,)

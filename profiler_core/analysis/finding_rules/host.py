@@ -137,6 +137,7 @@ def host_threads(facts: Facts) -> Finding | None:
     )
 
 
+PLACE = 150
 RULES: tuple[Rule, ...] = (
     synchronisations,
     pageable_copies,

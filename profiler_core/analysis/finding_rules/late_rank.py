@@ -2,17 +2,52 @@
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
 from profiler_core.analysis.item import rank_item
+from profiler_core.analysis.ranks.claim import claim_of
 from profiler_core.analysis.ranks.critical import CriticalPath
+from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.job_summary import LATE_RANK, LATE_WORK, OTHER_RANKS
 from profiler_core.analysis.what_if.change import Change
-from profiler_core.analysis.wording.ranks import lateness, slow_clock
+from profiler_core.analysis.wording.ranks import evidence, lateness, slow_clock
 from profiler_core.units import format_duration
+
+_HOST = (
+    "See on Ranks what rank {rank} does in its steps, and what slows its host: a data loader, "
+    "logging, checkpoints, other processes on its cores, recompilations."
+)
+_WORK = "Give rank {rank} as much as the others: batches, sequence lengths, shards."
 
 
 def late_rank(facts: Facts) -> Finding | None:
     """Which rank the others wait for, where all ranks are there; else what may be waiting."""
     path = facts.summary.critical
-    return _of_one_rank(facts) if path is None else _of_job(facts, path)
+    if path is not None:
+        return _of_job(facts, path)
+    return _on_cpus(facts, facts.job) if facts.job is not None else _of_one_rank(facts)
+
+
+def _on_cpus(facts: Facts, job: Job) -> Finding | None:
+    """Of ranks without a critical path: what each of the others waits, at most.
+
+    That is a share of the job's profiled step; unprofiled it is taken for the same share.
+    """
+    late = job.straggler
+    if late is None or claim_of(job).rank != late.rank:
+        return _of_one_rank(facts)
+    profiled_ns = late.made_wait_ns / late.n_waiters
+    is_timed = facts.clock == "unprofiled"
+    waited_ns = profiled_ns * (facts.step_ns / job.step_ns if is_timed and job.step_ns else 1.0)
+    if waited_ns < LEAST_SHARE * facts.step_ns:
+        return None
+    return Finding(
+        key="late_rank",
+        change=Change("no_late_rank", rank=late.rank),
+        title=f"The other ranks wait for rank {late.rank}.",
+        evidence=evidence(job),
+        advice=(_WORK if 2 * late.compute_more_ns >= profiled_ns else _HOST).format(rank=late.rank),
+        page="ranks",
+        items=(rank_item(facts.place, late.rank),),
+        prediction=facts.at_most(waited_ns, "no critical path is told on CPUs"),
+    )
 
 
 def _of_job(facts: Facts, path: CriticalPath) -> Finding | None:
@@ -23,11 +58,7 @@ def _of_job(facts: Facts, path: CriticalPath) -> Finding | None:
     lost_ns = work_ns + idle_ns
     if lost_ns < LEAST_SHARE * facts.step_ns:
         return None
-    host = (
-        f"See on Ranks what rank {path.late.rank} does in its steps, and what slows its host: a "
-        "data loader, logging, checkpoints, other processes on its cores, recompilations."
-    )
-    work = f"Give rank {path.late.rank} as much as the others: batches, sequence lengths, shards."
+    host, work = (text.format(rank=path.late.rank) for text in (_HOST, _WORK))
     if path.late.clock is not None and path.late.clock.is_cause_of(path.late.total_ns):
         work = (
             f"See on Telemetry what holds the clock of rank {path.late.rank}'s GPU back: its power "
@@ -89,4 +120,5 @@ def _of_one_rank(facts: Facts) -> Finding | None:
     )
 
 
+PLACE = 100
 RULES: tuple[Rule, ...] = (late_rank,)

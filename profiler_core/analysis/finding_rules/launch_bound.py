@@ -121,4 +121,5 @@ def _in_the_way(facts: Facts) -> str:
     return "Compile a larger part of the step as one function, or batch more work into a step."
 
 
+PLACE = 140
 RULES: tuple[Rule, ...] = (launch_bound,)

@@ -38,4 +38,5 @@ def layout_copies(facts: Facts) -> Finding | None:
     )
 
 
+PLACE = 40
 RULES: tuple[Rule, ...] = (layout_copies,)

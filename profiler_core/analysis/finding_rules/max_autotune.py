@@ -66,4 +66,5 @@ def _without_template_ns(facts: Facts) -> float:
     return facts.per_step(k for k in facts.kernels("conv") if _BACKWARD_KERNEL.search(k.name))
 
 
+PLACE = 50
 RULES: tuple[Rule, ...] = (max_autotune,)

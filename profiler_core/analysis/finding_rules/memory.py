@@ -86,4 +86,5 @@ def fragmentation(facts: Facts) -> Finding | None:
     )
 
 
+PLACE = 180
 RULES: tuple[Rule, ...] = (memory_roof, memory_limit, fragmentation)

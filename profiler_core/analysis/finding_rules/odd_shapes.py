@@ -94,4 +94,5 @@ def _rate(ops: list[OpWork]) -> float | None:
     return flops / time * 1e9 if time else None
 
 
+PLACE = 30
 RULES: tuple[Rule, ...] = (odd_shapes,)

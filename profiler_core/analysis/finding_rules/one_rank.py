@@ -59,4 +59,5 @@ def _advice(rank: int, *, only_there: bool) -> str:
     )
 
 
+PLACE = 110
 RULES: tuple[Rule, ...] = (slow_on_one_rank,)

@@ -40,4 +40,5 @@ def opaque_operators(facts: Facts) -> Finding | None:
     )
 
 
+PLACE = 70
 RULES: tuple[Rule, ...] = (opaque_operators,)

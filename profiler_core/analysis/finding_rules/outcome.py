@@ -68,4 +68,5 @@ def _of_baseline(facts: Facts, lost: float, time: StepTime) -> Prediction:
     )
 
 
+PLACE = 0
 RULES: tuple[Rule, ...] = (wrong_numerics, slower)

@@ -90,4 +90,5 @@ def _guard(recompile: Recompile) -> str:
     return f"Last again: {recompile.function}{why}."
 
 
+PLACE = 120
 RULES: tuple[Rule, ...] = (compiles_alone,)

@@ -215,4 +215,5 @@ def _share(answers: Iterable[bool]) -> float:
     return sum(by_group) / len(by_group)
 
 
+PLACE = 60
 RULES: tuple[Rule, ...] = (*(slower_by(cause) for cause in _CAUSES), slower_groups)

@@ -130,4 +130,5 @@ def _clock(facts: Facts) -> str:
     return f"; SM clock {sampled.sm_clock_mhz:.0f}{maximum} MHz"
 
 
+PLACE = 190
 RULES: tuple[Rule, ...] = (clocks_differ, throttled, power_cap, host_thread_busy)

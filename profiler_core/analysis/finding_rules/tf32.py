@@ -98,4 +98,5 @@ def _is_memory_bound(op: OpWork, peaks: DevicePeaks, flops_per_s: float) -> bool
     return flops is not None and flops / flops_per_s < op.least_bytes(4) / peaks.memory_bytes_per_s
 
 
+PLACE = 10
 RULES: tuple[Rule, ...] = (tf32_off,)

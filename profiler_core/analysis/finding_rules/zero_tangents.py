@@ -46,4 +46,5 @@ def _only_fills(group: FusionGroup) -> bool:
     )
 
 
+PLACE = 80
 RULES: tuple[Rule, ...] = (zero_tangents,)

@@ -108,6 +108,8 @@ def _tensors(unit: Unit) -> list[tuple[Shape, int]] | None:
 def _of_buffers(call: GeneratedCall, graph: CompiledGraph) -> Moved | None:
     """A library call in a replay: the buffers that it is handed; the last one is the result."""
     names = dict.fromkeys((*call.arguments, call.result))
+    if any(name.startswith("buf") and name not in graph.buffers for name in names):
+        return None  # the rest would be too few
     entries = [graph.buffers[name] for name in names if name in graph.buffers]
     sizes = [prod(shape) * ITEM_BYTES[dtype] for shape, dtype in entries if dtype in ITEM_BYTES]
     return (sum(sizes[:-1]), sizes[-1]) if len(sizes) >= 2 else None

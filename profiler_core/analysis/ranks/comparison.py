@@ -75,12 +75,12 @@ _MEASURES: tuple[tuple[str, str, str, Unit, int, Callable[[Job], float | None]],
         "ns", BETTER_LESS, lambda job: job.step_ns,
     ),
     (
-        "compute_ns", "Compute", "Time of a step in which a kernel ran that is no communication.",
+        "compute_ns", "Compute", "Time per step in which a kernel ran that is no communication.",
         "ns", BETTER_LESS, _mean("compute_ns"),
     ),
     (
         "communication_ns", "Communication",
-        "Time of a step in which a communication kernel ran, hidden behind compute or not; "
+        "Time per step in which a communication kernel ran, hidden behind compute or not; "
         "waiting for late ranks is in it.",
         "ns", BETTER_LESS, _mean("communication_ns"),
     ),

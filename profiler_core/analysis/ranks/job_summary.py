@@ -96,12 +96,18 @@ def beyond_bubble(parts_ns: Mapping[str, float], path: CriticalPath) -> dict[str
     return parts
 
 
-def of_one_rank(rank: int, n_ranks: int) -> str:
-    """What the times of one rank hold where the others are not here, or tell no critical path."""
-    return (
-        f"Times are of rank {rank} of {n_ranks} alone: what it waits for other ranks is in them, "
-        "and is not told."
-    )
+def of_one_rank(rank: int, n_ranks: int, told: str = "") -> str:
+    """What the times of one rank hold where the others are not here, or tell no critical path.
+
+    Args:
+        rank: whose times they are.
+        n_ranks: of the job.
+        told: what all ranks together tell of waiting, in sentences; "": nothing.
+    """
+    whose = f"Times are of rank {rank} of {n_ranks} alone"
+    if not told:
+        return f"{whose}: what it waits for other ranks is in them, and is not told."
+    return f"{whose}, with what it waits for other ranks in them. {told}"
 
 
 def note(path: CriticalPath, rank: int) -> str:

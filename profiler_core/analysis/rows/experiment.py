@@ -2,38 +2,41 @@
 
 from profiler_core.analysis.experiment.leading import Leader
 from profiler_core.analysis.rows.table import Cell, Table, Tone
-from profiler_core.analysis.wording.experiment import gain_text, interval, outcome
-from profiler_core.model.experiment import Experiment, Trial
+from profiler_core.analysis.wording.experiment import gain_lines, interval_lines, outcome
+from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.model.experiment import Experiment, Setting, Trial
 from profiler_core.units import format_bytes, format_difference, format_duration, format_ratio
 
 HEADS = (
-    "Setting", "Outcome", "Step", "Predicted", "Realised", "Speed-up", "First call", "Memory",
-    "Answers", "What moved",
+    "Setting", "Outcome", "Step", "Predicted", "Saved", "Speed-up", "First call", "Memory",
+    "Answers", "Change by group",
 )  # fmt: skip
 _MOST_MOVED = 3
+_LONGEST_GROUP = 24  # characters of a group's name
 
 
 def trials_table(experiment: Experiment, leader: Leader) -> Table:
     """One row for each trial, in the order in which they were made; empty columns are left out."""
-    rows = [_row(trial, leader) for trial in experiment.trials]
+    rows = [
+        _row(trial, leader, batch.held_against(trial))
+        for batch in experiment.batches
+        for trial in batch.trials
+    ]
     used = [
         n for n in range(len(HEADS)) if n < 3 or any(row[n].text not in ("", "–") for row in rows)
     ]
     return Table(tuple(HEADS[n] for n in used), tuple(tuple(row[n] for n in used) for row in rows))
 
 
-def _row(trial: Trial, leader: Leader) -> tuple[Cell, ...]:
-    speedup, predicted = trial.speedup, trial.predicted
+def _row(trial: Trial, leader: Leader, held_against: Setting | None) -> tuple[Cell, ...]:
     first_ns = None if trial.first_call_s is None else trial.first_call_s * 1e9
     return (
         Cell(trial.variant, is_code=True),
-        Cell(outcome(trial, leader), _tone(trial)),
+        Cell(outcome(trial, leader, held_against), _tone(trial)),
         Cell(format_duration(trial.step_ns)),
-        Cell(gain_text(predicted[0]) if predicted else "–", note=_said(trial)),
-        realised_cell(trial),
-        Cell("–")
-        if speedup is None
-        else Cell(format_ratio(speedup.ratio), below=(interval(speedup),), note="95 % interval"),
+        _predicted_cell(trial),
+        _saved_cell(trial),
+        _speedup_cell(trial),
         Cell(format_duration(first_ns)),
         Cell(format_bytes(trial.peak_bytes)),
         Cell(trial.numerics or "–", "worse" if trial.numerics == "wrong" else ""),
@@ -41,18 +44,44 @@ def _row(trial: Trial, leader: Leader) -> tuple[Cell, ...]:
     )
 
 
-def _moved(trial: Trial) -> Cell:
-    first, *others = [
-        f"{moved.title} {format_difference(moved.delta_ns)}" for moved in trial.moved[:_MOST_MOVED]
-    ] or ["–"]
-    return Cell(first, below=tuple(others))
-
-
-def realised_cell(trial: Trial) -> Cell:
-    """What it saves per step against what it was held against; below 0 it costs time."""
-    if trial.realised_ns is None:
+def _predicted_cell(trial: Trial) -> Cell:
+    if not trial.predicted:
         return Cell("–")
-    return Cell(format_difference(trial.realised_ns), _tone(trial))
+    gain, *below = gain_lines(trial.predicted[0])
+    return Cell(gain, below=tuple(below), note=_said(trial))
+
+
+def _moved(trial: Trial) -> Cell:
+    """The groups that changed most, their names cut in the middle; whole in the note."""
+    moved = [
+        (entry.title, format_difference(entry.delta_ns)) for entry in trial.moved[:_MOST_MOVED]
+    ]
+    if not moved:
+        return Cell("–")
+    first, *others = [f"{clipped(title, _LONGEST_GROUP)} {delta}" for title, delta in moved]
+    whole = "; ".join(f"{title} {delta}" for title, delta in moved)
+    return Cell(first, below=tuple(others), note=whole)
+
+
+def _saved_cell(trial: Trial) -> Cell:
+    """What it saves per step against what it was held against, as predictions are said."""
+    saved_ns = trial.realised_ns
+    if saved_ns is None:
+        return Cell("–")
+    # No plus: the groups beside it, whose times are said to change, have one where they take more.
+    text = format_difference(saved_ns) if saved_ns < 0 else format_duration(saved_ns)
+    return Cell(text, _tone(trial), note="per step; below 0 it costs time")
+
+
+def _speedup_cell(trial: Trial) -> Cell:
+    """Against eager; of how few rounds, where it was stopped before the others."""
+    speedup = trial.speedup
+    if speedup is None:
+        return Cell("–")
+    below = interval_lines(speedup)
+    if trial.status == "stopped early":
+        below = (*below, f"of {trial.n_rounds} rounds")
+    return Cell(format_ratio(speedup.ratio), below=below, note="95 % interval")
 
 
 def _tone(trial: Trial) -> Tone:

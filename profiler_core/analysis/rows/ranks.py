@@ -90,7 +90,7 @@ def link_rows(links: Sequence[Link]) -> tuple[tuple[Cell, ...], ...]:
 
 
 COMPILING_HEADS = (
-    "compiling, by its own logs", "time", "compilations", "again", "while no other did",
+    "compiling, by its own logs", "time", "compilations", "recompiled", "while no other did",
     "others waited",
 )  # fmt: skip
 
@@ -100,14 +100,20 @@ def compiling_rows(ranks: Sequence[RankCompiling]) -> tuple[tuple[Cell, ...], ..
     return tuple(
         text_row(
             f"on rank {row.rank}",
-            _seconds(row.seconds) if row.has_log else "no log of its own",
+            _compile_time(row),
             format_count(row.n_compilations),
-            format_count(len(row.recompiles)),
+            format_count(len(row.recompiles) if row.has_log else None),
             _seconds(row.alone_s),
             _seconds(row.made_wait_s),
         )
         for row in ranks
     )
+
+
+def _compile_time(row: RankCompiling) -> str:
+    if not row.has_log:
+        return "no log of its own"
+    return "no times in its log" if row.seconds is None else _seconds(row.seconds)
 
 
 def _seconds(seconds: float | None) -> str:

@@ -29,7 +29,10 @@ Lever = Literal[
     "fewer_threads",  # no more threads than processors
     "no_late_rank",  # no rank that the others wait for
     "hidden_transfers",  # transfers between ranks behind computation
+    "other_buckets",  # gradients summed in buckets of another size, or in the compiled backward
+    "gathered_ahead",  # weights gathered before the block that needs them
     "narrow_transfers",  # transfers that hold fewer multiprocessors
+    "fewer_transfers",  # … or fewer of them, of larger buckets
     "full_clocks",  # a GPU that is not throttled
 ]
 LEVERS: tuple[Lever, ...] = get_args(Lever)

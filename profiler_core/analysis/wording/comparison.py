@@ -61,4 +61,4 @@ def fusion_note(ledger: FusionLedger, labels: tuple[str, str], time: str) -> str
 def fusion_alt(groups: Sequence[FoldedGroup], time: str) -> str:
     """The fusion map, for whoever does not see it."""
     saved = sum(group.delta_ns for group in groups)
-    return f"{len(groups)} kinds of groups; {time} of a step {format_difference(saved)}."
+    return f"{len(groups)} kinds of groups; {time} per step {format_difference(saved)}."

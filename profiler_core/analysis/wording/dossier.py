@@ -130,7 +130,7 @@ def missing_of_kernel_runs(
         (has_traffic, "Bytes against the roofline are not known: that takes the shapes of all "
          "operators that launch it."),
         (has_occupancy, "Occupancy is not known: the trace has no estimate of it."),
-        (has_counters, NO_COUNTERS),
+        (has_counters or not has_traffic, NO_COUNTERS),
         (has_code or not is_generated, f"Its generated code is not known: {NEEDS_LOG}"),
     )  # fmt: skip
     return tuple(sentence for known, sentence in sentences if not known)
@@ -244,7 +244,7 @@ def missing_of_group(
         (has_traffic, "How many bytes it moves is not known: the trace has not all of the shapes."),
         (has_arguments, "Inputs and outputs are not known: no product in it has recorded shapes, "
          "and no log names its buffers."),
-        (has_counters, NO_COUNTERS),
+        (has_counters or not has_traffic, NO_COUNTERS),
     )  # fmt: skip
     return tuple(sentence for known, sentence in sentences if not known)
 

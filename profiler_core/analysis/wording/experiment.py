@@ -4,7 +4,7 @@ from profiler_core.analysis.experiment.choice import same, variant_of
 from profiler_core.analysis.experiment.effects import Effect, effects, effects_on, worst
 from profiler_core.analysis.experiment.leading import Leader, leader_of
 from profiler_core.analysis.wording.sentence import Phrase, Strong
-from profiler_core.model.experiment import Experiment, Gain, Ratio, Trial
+from profiler_core.model.experiment import Experiment, Gain, Ratio, Setting, Trial
 from profiler_core.units import format_difference, format_duration, format_ratio
 
 _ENDS = {
@@ -30,9 +30,13 @@ def headline(experiment: Experiment) -> Phrase:
         return (_UNMEASURED.get(experiment.ended_by, "Nothing was measured."),)
     so_far = "" if experiment.state == "finished" else " so far"
     speedup = trial.speedup
+    # Only on a busy host do the fastest steps decide.
+    is_busy = speedup is not None and speedup.is_by_fastest_steps
+    host = ("On a busy host, ",) if is_busy else ()
     if leader.is_slower and speedup is not None:
         longer = speedup.inverse
         return (
+            *host,
             Strong("eager"),
             f" is the fastest{so_far}: {trial.variant}, the fastest that is compiled, takes "
             f"{format_ratio(longer.ratio)} as long ({interval(longer)}).",
@@ -43,6 +47,7 @@ def headline(experiment: Experiment) -> Phrase:
     if speedup is None:
         return (Strong(trial.variant), f" is the fastest{so_far}.")
     return (
+        *host,
         Strong(trial.variant),
         f" is the fastest{so_far}: {format_ratio(speedup.ratio)} as fast as eager "
         f"({interval(speedup)}).",
@@ -121,22 +126,40 @@ def effect_sentence(effect: Effect) -> str:
 
 
 def interval(ratio: Ratio) -> str:
-    """`1.71× to 1.92×`."""
-    return f"{format_ratio(ratio.low)} to {format_ratio(ratio.high)}"
+    """`1.71× to 1.92×`; with what decided where it reaches from the ratio to one side alone."""
+    return ", ".join(interval_lines(ratio))
+
+
+def interval_lines(ratio: Ratio) -> tuple[str, ...]:
+    """The interval, and what decided it where that is to be said."""
+    ends = f"{format_ratio(ratio.low)} to {format_ratio(ratio.high)}"
+    return (ends, "by the fastest steps") if ratio.is_by_fastest_steps else (ends,)
 
 
 def gain_text(gain: Gain) -> str:
-    """What a finding predicts: `≤ 1.2 ms`, or `1.1 ms (0.9 to 1.3)`."""
+    """What a finding predicts: `≤ 1.2 ms`, or `1.1 ms (900 µs to 1.3 ms)`."""
+    expected, *between = gain_lines(gain)
+    return f"{expected} ({between[0]})" if between else expected
+
+
+def gain_lines(gain: Gain) -> tuple[str, ...]:
+    """What a finding predicts, and from where to where, if both ends are given."""
     if gain.at_most:
-        return f"≤ {format_duration(gain.high_ns)}"
+        return (f"≤ {format_duration(gain.high_ns)}",)
+    expected = format_duration(gain.gain_ns)
     if gain.low_ns is None or gain.high_ns is None:
-        return format_duration(gain.gain_ns)
-    low, high = format_duration(gain.low_ns), format_duration(gain.high_ns)
-    return f"{format_duration(gain.gain_ns)} ({low} to {high})"
+        return (expected,)
+    return expected, f"{format_duration(gain.low_ns)} to {format_duration(gain.high_ns)}"
 
 
-def outcome(trial: Trial, leader: Leader) -> str:
-    """What became of one trial, in a few words."""
+def outcome(trial: Trial, leader: Leader, held_against: Setting | None) -> str:
+    """What became of one trial, in a few words.
+
+    Args:
+        trial: in question.
+        leader: of its experiment.
+        held_against: the setting that it was held against; None: eager.
+    """
     if trial.status == "failed":
         return f"failed: {trial.error}"
     if trial.numerics == "wrong":
@@ -148,13 +171,20 @@ def outcome(trial: Trial, leader: Leader) -> str:
     against = trial.against
     if against is None:
         return ""
+    other = "eager" if held_against is None else variant_of(held_against)
     if against.is_faster:
-        return "faster"
-    return "slower" if against.is_slower else "cannot be told"
+        return f"faster than {other}"
+    return f"slower than {other}" if against.is_slower else f"cannot be told from {other}"
 
 
 def _of_leader(leader: Leader, trial: Trial) -> str:
     if not leader.is_baseline:
-        return "the fastest"
+        # The best of each capture is timed again in the next one; the headline has its last time.
+        ratios = [
+            None if timed is None or timed.speedup is None else format_ratio(timed.speedup.ratio)
+            for timed in (trial, leader.trial)
+        ]
+        is_told = ratios[1] is None or ratios[0] == ratios[1]
+        return "the fastest" if is_told else f"the fastest, {ratios[1]} when last timed"
     is_slower = trial.speedup is not None and trial.speedup.is_slower
     return "the fastest compiled, slower than eager" if is_slower else "cannot be told from eager"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from profiler_core.analysis.finding_overlaps import together
+from profiler_core.analysis.finding_overlaps import more_alone, together
 from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.units import format_duration, format_durations
@@ -36,7 +36,9 @@ def together_text(findings: Sequence[Finding]) -> str:
         return ""
     ns, is_bound = together(findings)
     bound = "at most " if is_bound else ""
-    return f"Together {bound}{format_duration(ns)} per step: what overlaps counts once."
+    alone = more_alone(findings)
+    which = "Together " if alone is None else f"All but “{alone.title}” together "
+    return f"{which}{bound}{format_duration(ns)} per step: what overlaps counts once."
 
 
 def amount_text(prediction: Prediction) -> str:

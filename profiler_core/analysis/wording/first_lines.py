@@ -27,7 +27,7 @@ def kernels_line(
 
     Args:
         labels: of the runs, the baseline first.
-        rows: all kernels of these runs.
+        rows: all kernels of these runs, per step; with `cut` in all steps.
         of: place of the run whose kernels are weighed; the last one by default.
         cut: labels of the runs of whose traces a part is missing; with one, nothing is compared.
     """
@@ -37,12 +37,12 @@ def kernels_line(
     names = [clipped(label, _LONGEST) for label in labels]
     counts = [format_count(sum(row.n(run) for row in rows)) for run in range(len(names))]
     if len(names) == 1:
-        what_is_left = "What is left of the cut trace has " if cut else ""
         noun = "kernel" if counts[0] == "1" else "kernels"
-        many = f"{what_is_left}{counts[0]} {noun} per step"
+        many = f"{counts[0]} {noun}"
+        many = f"What is left of the cut trace has {many}" if cut else f"{many} per step"
     elif cut:
         each = [f"{count} in {name}" for count, name in zip(counts, names, strict=True)]
-        many = f"{_not_compared(cut)}; kernels per step of what is left: {listed(each)}"
+        many = f"{_not_compared(cut)}; kernels in what there is: {listed(each)}"
     elif len(names) == 2:
         many = f"{counts[0]} → {counts[1]} kernels per step from {names[0]} to {names[1]}"
     else:
@@ -142,22 +142,26 @@ def runs_line(n_of: Mapping[str, int], newest: str = "", created: str = "") -> s
     return f"{listed(parts)} {verb} here{last}."
 
 
-def trends_line(n_runs: int, slower: str = "") -> str:
+def trends_line(n_runs: int, n_lines: int, slower: str = "") -> str:
     """Did anything become slower?
 
     Args:
         n_runs: that are recorded.
+        n_lines: on which a run has another one before it.
         slower: a sentence about the newest run that became slower than the one before it.
     """
     if slower:
         return f"The newest regression: {slower}"
     if not n_runs:
         return ""
-    verb = "is" if n_runs == 1 else "are"
-    return (
-        f"{counted(n_runs, 'run')} {verb} recorded; on no line is the newest slower than the run "
-        "before it beyond the noise."
-    )
+    recorded = f"{counted(n_runs, 'run')} {'is' if n_runs == 1 else 'are'} recorded; "
+    if not n_lines:
+        return f"{recorded}none has a run before it on its line to be held against."
+    if n_lines == 1:
+        newest = "the newest run of the only line with more than one is not"
+    else:
+        newest = f"on none of the {n_lines:,} lines with more than one is the newest"
+    return f"{recorded}{newest} slower than the run before it beyond the noise."
 
 
 def jobs_line(n_running: int, n_waiting: int, n_failed: int, noun: str = "job") -> str:

@@ -9,11 +9,13 @@ from profiler_core.analysis.compare import (
     on_different_devices,
 )
 from profiler_core.analysis.compilation.cost import is_compiled
-from profiler_core.analysis.step_time import StepTime
+from profiler_core.analysis.noise import alone_ns
+from profiler_core.analysis.step_time import StepTime, step_time_ns
 from profiler_core.analysis.wording.sentence import listed, of_run
-from profiler_core.model.run import RunRecord
+from profiler_core.model.run import Measurement, RunRecord
 from profiler_core.units import format_count, format_duration, format_share
 
+_LEAST_ALONE = 0.02  # of the step time: what a GPU's rounds differ by without any cause
 _LEAST_REFILED = 0.01  # of the largest change of a category: a smaller one is rounding
 
 
@@ -95,6 +97,7 @@ def _side(side: Side) -> list[str]:
         notes.append(f"The run of {side.label} is {record.status}{error}")
     if record.measurement is not None:
         notes += [of_run(side.label, note) for note in record.measurement.notes]
+        notes += _alone(side.label, record.measurement)
     if side.summary is None:
         notes.append(f"{side.label} has no trace: its kernels and launches are not known.")
     elif is_empty(side.summary):
@@ -105,6 +108,19 @@ def _side(side: Side) -> list[str]:
     else:
         notes += [of_run(side.label, note) for note in side.summary.notes]
     return notes
+
+
+def _alone(label: str, measurement: Measurement) -> list[str]:
+    """What a step takes where no other process had run on the GPU, unless it is the step time."""
+    alone, in_turns = alone_ns(measurement), step_time_ns(measurement)
+    if alone is None or in_turns is None or abs(alone / in_turns - 1) < _LEAST_ALONE:
+        return []
+    change = format_share(abs(alone / in_turns - 1))
+    more = "more" if alone > in_turns else "less"
+    return [
+        f"{label}: alone on the GPU, before another variant's process had run there, a step took "
+        f"{format_duration(alone)}, {change} {more} than in turns with them."
+    ]
 
 
 def _step_time(pair: CandidateComparison) -> list[str]:

@@ -8,7 +8,7 @@ from profiler_core.analysis.ranks.host_bound import hides_who_is_late
 from profiler_core.analysis.ranks.job import Job, Straggler
 from profiler_core.analysis.ranks.links import slowest
 from profiler_core.analysis.ranks.rank_row import RankRow
-from profiler_core.analysis.wording.sentence import Phrase, Strong, capitalised
+from profiler_core.analysis.wording.sentence import Phrase, Strong, capitalised, plain
 from profiler_core.units import format_bytes, format_duration, format_share
 
 # Less waiting than this share of the step is that of even ranks.
@@ -164,6 +164,17 @@ def without_profiler(job: Job) -> str:
             f"{claim.rank} are certain; whose the rest is, traces do not say."
         )
     return ""
+
+
+def of_all_ranks(job: Job | None) -> str:
+    """Who waits for whom, beside times that are one rank's alone; "" where ranks do not tell.
+
+    Args:
+        job: the ranks; None: the others are not here.
+    """
+    if job is None or len(job.ranks) < 2 or job.wait_share is None:
+        return ""
+    return f"{plain(headline(job))}. {evidence(job)}"
 
 
 def _last_share(late: Straggler) -> str:

@@ -1,12 +1,14 @@
 """What a row of the trials says, beside what the headline says."""
 
+from dataclasses import replace
+
 import msgspec
 
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.rows.experiment import trials_table
-from profiler_core.analysis.wording.experiment import evidence, headline, outcome
+from profiler_core.analysis.wording.experiment import evidence, headline, interval, outcome
 from profiler_core.analysis.wording.sentence import plain
-from profiler_core.model.experiment import Moved
+from profiler_core.model.experiment import Moved, Ratio
 from tests.analysis.experiment.worlds import World, asked, choices_of, searched
 
 
@@ -63,18 +65,45 @@ def test_no_row_is_the_fastest_where_eager_wins():
         "(1.49× to 1.52×)."
     )
     assert plain(headline(experiment)).startswith("eager is the fastest so far: default, ")
-    leader = leader_of(experiment)
-    texts = [outcome(trial, leader) for trial in experiment.trials]
+    texts = [row["Outcome"].text for row in rows_of(experiment)[1]]
     assert "the fastest compiled, slower than eager" in texts
     assert "the fastest" not in texts
 
     as_fast = World({}, start_ns=2_000_000.0)
     experiment, _ = searched(as_fast, (), asked())
     assert not leader_of(experiment).is_slower
-    assert outcome(experiment.trials[0], leader_of(experiment)) == "cannot be told from eager"
+    assert outcome(experiment.trials[0], leader_of(experiment), None) == "cannot be told from eager"
     for state, words in (("running", "tried so far is"), ("finished", "tried is faster than")):
         now = msgspec.structs.replace(experiment, state=state)
         assert words in plain(headline(now))
+
+
+def test_an_outcome_says_what_it_was_held_against():
+    """`default`, at 0.77 times the speed of eager, was "faster"."""
+    world = World({"freezing=true": 0.8, "combo_kernels=true": 1.2}, start_ns=3_000_000.0)
+    choices = choices_of("freezing=true", "combo_kernels=true")
+    experiment, _ = searched(world, choices, asked())
+    texts = [row["Outcome"].text for row in rows_of(experiment)[1]]
+    assert "slower than default" in texts
+    assert not {"faster", "slower", "cannot be told"} & set(texts)
+
+
+def test_the_row_of_the_fastest_has_the_headlines_speed_up_too():
+    """The headline said 1.24×, of the last capture, and the row 1.37×, of the first."""
+    experiment, _ = searched(World({"freezing=true": 0.8}), choices_of("freezing=true"), asked())
+    leader = leader_of(experiment)
+    (row,) = [t for t in experiment.trials if t.setting == leader.setting][:1]
+    first = msgspec.structs.replace(row, speedup=Ratio(ratio=1.37, low=1.1, high=2.0))
+    last = msgspec.structs.replace(row, speedup=Ratio(ratio=1.24, low=1.1, high=2.0))
+    again = replace(leader, trial=last)
+    assert outcome(first, again, None) == "the fastest, 1.24× when last timed"
+    assert outcome(last, again, None) == "the fastest"
+
+
+def test_an_interval_that_ends_at_its_ratio_says_what_decided():
+    by_fastest = Ratio(ratio=2.8, low=2.8, high=6.77)
+    assert interval(by_fastest) == "2.80× to 6.77×, by the fastest steps"
+    assert interval(Ratio(ratio=2.8, low=2.7, high=6.77)) == "2.70× to 6.77×"
 
 
 def test_a_setting_that_was_stopped_is_never_drawn_as_one_that_won():
@@ -94,22 +123,57 @@ def test_a_setting_that_was_stopped_is_never_drawn_as_one_that_won():
     _, rows = rows_of(experiment)
     row = next(row for row in rows if row["Outcome"].text.startswith("stopped after 5 rounds"))
     assert row["Outcome"].text.endswith("another is faster")
-    assert {row["Outcome"].tone, row["Realised"].tone} == {"muted"}
+    assert row["Speed-up"].below[-1] == "of 5 rounds"
+    assert {row["Outcome"].tone, row["Saved"].tone} == {"muted"}
 
 
 def test_what_was_predicted_stands_beside_what_it_gave_before_the_rest():
     experiment, _ = searched(World({"freezing=true": 0.8}), choices_of("freezing=true"), asked())
     heads, rows = rows_of(experiment)
-    assert heads[:4] == ("Setting", "Outcome", "Step", "Realised")
+    assert heads[:4] == ("Setting", "Outcome", "Step", "Saved")
     assert rows[0]["Speed-up"].below == ("1.98× to 2.02×",)
+    saved = [row["Saved"].text for row in rows]
+    assert not any(text.startswith("+") for text in saved)  # beside changes, where + is slower
 
 
-def test_groups_that_moved_stand_below_each_other():
+def test_a_busy_host_is_said_in_the_headline():
+    experiment, _ = searched(World({"freezing=true": 0.8}), choices_of("freezing=true"), asked())
+    batches = tuple(
+        msgspec.structs.replace(
+            batch,
+            trials=tuple(map(by_fastest_steps, batch.trials)),
+            reference_trial=batch.reference_trial and by_fastest_steps(batch.reference_trial),
+        )
+        for batch in experiment.batches
+    )
+    assert not plain(headline(experiment)).startswith("On a busy host")
+    experiment = msgspec.structs.replace(experiment, batches=batches)
+    assert plain(headline(experiment)).startswith("On a busy host, default+freezing=true is the")
+
+
+def by_fastest_steps(trial):
+    low = trial.speedup.ratio
+    return msgspec.structs.replace(trial, speedup=Ratio(ratio=low, low=low, high=2 * low))
+
+
+def moved_cell(*names):
+    """Of a trial whose groups of these names moved by a microsecond each."""
     experiment, _ = searched(World({}), (), asked())
     (batch,) = experiment.batches
-    moved = tuple(Moved(title=name, delta_ns=-1000.0) for name in ("linear", "mul", "relu", "add"))
+    moved = tuple(Moved(title=name, delta_ns=-1000.0) for name in names)
     trial = msgspec.structs.replace(batch.trials[0], moved=moved)
     batch = msgspec.structs.replace(batch, trials=(trial,))
     _, rows = rows_of(msgspec.structs.replace(experiment, batches=(batch,)))
-    cell = rows[0]["What moved"]
+    return rows[0]["Change by group"]
+
+
+def test_groups_that_moved_stand_below_each_other():
+    cell = moved_cell("linear", "mul", "relu", "add")
     assert (cell.text, cell.below) == ("linear −1.00 µs", ("mul −1.00 µs", "relu −1.00 µs"))
+
+
+def test_a_long_name_of_a_group_keeps_both_ends_and_is_whole_in_the_note():
+    name = "graph_2_cpp_fused_gelu_0 + graph_0_cpp_fused_abs_mean_0"
+    cell = moved_cell(name)
+    assert cell.text == "graph_2_cpp_…_abs_mean_0 −1.00 µs"
+    assert cell.note == f"{name} −1.00 µs"

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.ledger.bytes_moved import bytes_of
 from profiler_core.analysis.ledger.fragments import pointer_roles
 from profiler_core.analysis.ledger.work_units import Unit
-from profiler_core.ingest.inductor.code import read_calls
+from profiler_core.ingest.inductor.code import read_buffers, read_calls
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, KernelDefinition
 from tests.analysis.ledger.pairs import small
 
@@ -192,6 +193,26 @@ def test_a_copy_of_generated_code_reads_one_buffer_and_writes_the_other():
         shapes=((8, 4), (8, 4)), dtypes=("c10::Half", "float"),
     )  # fmt: skip
     assert bytes_of(recorded, graph) == (128, 64)
+
+
+def test_a_library_call_in_a_replay_needs_the_sizes_of_all_its_buffers():
+    """bert's: without the activations, a reused buffer, a product moved half of what it does."""
+    code = """def call(self, args):
+    buf23 = empty_strided_cuda((6, 5), (5, 1), torch.float32)
+    buf24 = reinterpret_tensor(buf23, (2, 3, 5), (15, 5, 1), 0); del buf23  # reuse
+    buf25 = empty_strided_cuda((6, 7), (7, 1), torch.float32)
+    extern_kernels.mm(reinterpret_tensor(buf24, (6, 5), (5, 1), 0), arg20_1, out=buf25)
+"""
+    (product,) = read_calls(code)
+    buffers = read_buffers(code, {"arg20_1": ((5, 7), "f32")})
+    graph = CompiledGraph(
+        compile_id="0/0", direction="inference", calls=(product,), buffers=buffers
+    )
+    replayed = Unit("mm", 0, 1, (1, 1), None, None, False, call=0)
+    assert bytes_of(replayed, graph) == (4 * (30 + 35), 4 * 42)
+
+    del buffers["buf24"]
+    assert bytes_of(replayed, msgspec.structs.replace(graph, buffers=buffers)) is None
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,12 @@ def test_the_waterfall_of_a_job(folder):
             assert sum(rows[key] for key in waiting) < 0.03 * total
 
 
+def test_the_note_of_clocks_names_the_rank_whose_device_it_is():
+    """The page says of rank 0 that it is busy for 73 % of the step."""
+    notes = compared(SAMPLE).pairs[0].waterfall.notes
+    assert any(note.startswith("The device of rank 1, which the others wait for") for note in notes)
+
+
 def test_an_even_regional_job_and_long_tensor_parallel_steps_wait_for_nobody():
     for name, variant in (("fsdp-blocks", "default+target-blocks"), ("tp-long", "default")):
         folder = JOBS / f"{name}-even"

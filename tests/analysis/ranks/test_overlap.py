@@ -169,10 +169,16 @@ def test_inductors_passes_are_named_where_the_collectives_are_in_its_graph():
     gathers = exchange.by_kind(critical(JOBS / "fsdp-spin" / "default").exchanges)
     reduces = exchange.by_kind(critical(JOBS / "ddp-spin" / "default").exchanges)
     inside, outside = _Code("torch.ops._c10d_functional.all_reduce.default"), _Code("aten.mm")
-    assert "reorder_for_compute_comm_overlap" in exchange._remedy(inside, reduces[0])
-    assert "reorder_for_compute_comm_overlap" not in exchange._remedy(outside, reduces[0])
-    assert "bucket_cap_mb" in exchange._remedy(outside, reduces[0])
-    assert "set_modules_to_forward_prefetch" in exchange._remedy(outside, gathers[0])
+    lever, advice = exchange._remedy(inside, reduces[0])
+    assert lever == "hidden_transfers"
+    assert "reorder_for_compute_comm_overlap" in advice
+    lever, advice = exchange._remedy(outside, reduces[0])
+    assert lever == "other_buckets"
+    assert "reorder_for_compute_comm_overlap" not in advice
+    assert "bucket_cap_mb" in advice
+    lever, advice = exchange._remedy(outside, gathers[0])
+    assert lever == "gathered_ahead"
+    assert "set_modules_to_forward_prefetch" in advice
 
 
 def test_the_installed_torch_has_what_the_remedies_name():

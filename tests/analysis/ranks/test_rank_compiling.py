@@ -156,7 +156,11 @@ def test_a_rank_without_a_log_of_its_own_is_told_from_one_whose_log_tells_no_tim
         {0: CompileLog(compilations=(compilation(0, 8),)), 1: CompileLog(), 2: None}
     )
     assert [row.has_log for row in rows] == [True, True, False]
-    assert [cells[1].text for cells in compiling_rows(rows)] == ["8.00 s", "–", "no log of its own"]
+    assert [cells[1].text for cells in compiling_rows(rows)] == [
+        "8.00 s",
+        "no times in its log",
+        "no log of its own",
+    ]
     assert without_log(rows) == (
         "No log of its own: rank 2. What was compiled there is not known.",
     )
