@@ -15,7 +15,7 @@ import argparse
 import gzip
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -139,15 +139,16 @@ def cells_of(pages: Sequence[str], runs: Sequence[str], *, everything: bool) -> 
                 yield Cell(spec, name, width, theme)
 
 
-def look(server: Server, cells: Sequence[Cell], out: Path) -> Iterator[Shot]:
-    """Open each cell in one browser, and once more after a click."""
+@contextmanager
+def watched_window(home: Path | None) -> Iterator[tuple[Page, list[str]]]:
+    """A tab, and what its scripts complain of; with a home, let into the dashboard over it."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium.find(),
             args=["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"],
         )
         context = browser.new_context(
-            storage_state=signed_in_state(server.home), reduced_motion="reduce"
+            storage_state=signed_in_state(home) if home else None, reduced_motion="reduce"
         )
         context.set_default_timeout(_TIMEOUT_MS)
         page = context.new_page()
@@ -160,6 +161,13 @@ def look(server: Server, cells: Sequence[Cell], out: Path) -> Iterator[Shot]:
 
         page.on("console", note)
         page.on("pageerror", lambda error: errors.append(f"console: {error}"))
+        yield page, errors
+        browser.close()
+
+
+def look(server: Server, cells: Sequence[Cell], out: Path) -> Iterator[Shot]:
+    """Open each cell in one browser, and once more after a click."""
+    with watched_window(server.home) as (page, errors):
         for cell in cells:
             page.set_viewport_size({"width": cell.width, "height": SIZES[cell.width]})
             page.emulate_media(color_scheme="dark" if cell.theme == "dark" else "light")
@@ -167,15 +175,14 @@ def look(server: Server, cells: Sequence[Cell], out: Path) -> Iterator[Shot]:
             try:
                 page.goto(server.link(cell.page.path, **RUNS[cell.runs]))
                 ready(page)
-                yield _shot(page, cell.name, errors, out)
+                yield shot_of(page, cell.name, errors, out)
                 with_click = (cell.width, cell.theme) in FEW
                 if with_click and cell.page.has_dossier and _open_first(page):
-                    yield _shot(page, f"{cell.name}-opened", errors, out)
+                    yield shot_of(page, f"{cell.name}-opened", errors, out)
             except (BrowserError, AssertionError) as error:
                 message = str(error).partition("\n")[0]
                 page.screenshot(path=out / f"{cell.name}-failed.png")
                 yield Shot(cell.name, f"{cell.name}-failed.png", (f"not ready: {message}",))
-        browser.close()
 
 
 def _open_first(page: Page) -> bool:
@@ -198,7 +205,7 @@ def _open_first(page: Page) -> bool:
     return True
 
 
-def _shot(page: Page, name: str, errors: list[str], out: Path) -> Shot:
+def shot_of(page: Page, name: str, errors: list[str], out: Path) -> Shot:
     """Its complaints in the window as it is, then all of the page in a window as tall as it."""
     page.wait_for_timeout(400)  # figures take their width last
     complaints = [*page.evaluate(COMPLAINTS), *errors]

@@ -6,8 +6,8 @@ from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.wording.first_lines import fusion_line
 from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.page_specs import PageSpec
-from profiler_core.ui.charts import let_browser_draw
 from profiler_core.ui.cut_traces import show_cut_traces
+from profiler_core.ui.drawn import let_browser_draw
 from profiler_core.ui.fusion.coverage import show_coverage, show_left
 from profiler_core.ui.fusion.data import all_fused
 from profiler_core.ui.fusion.filters import PROGRAM, choose_filters, choose_order, filtered

@@ -39,13 +39,16 @@ with page(SPEC) as first_line:
 
     rows = choose_kernels(longest.rows)
     show_figure(
-        kernel_bars(longest.labels, rows, colors()),
+        kernel_bars(longest.labels, rows, colors(), span=longest.span),
         key=picking_key("kernel_bars"),
-        alt="Time per step of the longest kernels in each run; the table below has the numbers.",
+        alt=f"Time {longest.span} of the longest kernels in each run; the table below has the "
+        "numbers.",
         on_pick=lambda name: open_item(kernel_item(name)),
     )
-    show_kernels(longest.labels, rows, measured, is_compared=not cut)
-    offer_csv(longest.labels, rows, measured)
+    show_kernels(
+        longest.labels, rows, longest.span, measured, first=longest.first, is_compared=not cut
+    )
+    offer_csv(longest.labels, rows, longest.span, measured)
     if choice.candidates:
         show_over_ranks(choice.comparison.pairs[choice.comparison.shown_first])
     notes = [

@@ -4,7 +4,7 @@ import streamlit as st
 
 from profiler_core.analysis.compare import whole_steps
 from profiler_core.page_specs import PageSpec
-from profiler_core.ui.charts import let_browser_draw
+from profiler_core.ui.drawn import let_browser_draw
 from profiler_core.ui.overview.category_table import show_categories
 from profiler_core.ui.overview.difference import show_difference
 from profiler_core.ui.overview.headline import show_headline

@@ -42,7 +42,7 @@ def fusion_layout(
     ]
     tall = max((side for pair in totals for side in pair), default=0.0) or 1.0
     unit, ticks, tick_texts = time_axis(tall)
-    axis = Axis(f"{time} of a step, {unit}", tuple(zip(ticks, tick_texts, strict=True)))
+    axis = Axis(f"{time} per step, {unit}", tuple(zip(ticks, tick_texts, strict=True)))
     drawing = Drawing(height_px, tall, palette, axis)
     per_px = tall / drawing.plot_px
     for index, (panel, total) in enumerate(zip(panels, totals, strict=True)):

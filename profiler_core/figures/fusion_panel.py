@@ -18,6 +18,7 @@ _GAP = 0.035  # between panels, of the whole
 _LABEL_PX = 17  # a ribbon as high as this has room for its name
 _WIDTH_CHARACTERS = 120  # of 12 px letters in the whole picture, at 1280 px
 _NARROW_ROOM = 28  # characters of a name where the picture stands beside a dossier
+_NARROW = 0.7  # of the characters that there is room for elsewhere, in smaller letters
 _LEAST_ROOM = 12  # characters; a shorter part of a name is not shown
 _ALONE: dict[Kind, str] = {
     "removed": "no longer computed",
@@ -114,11 +115,11 @@ def _name(part: Part, palette: Palette, frame: Frame, y: float) -> Label:
     words = [Words(times, is_bold=True)]
     if room >= min(_LEAST_ROOM, len(part.title)):
         title = part.title if len(part.title) <= room else clipped(part.brief, room)
-        short = clipped(part.brief, _NARROW_ROOM)
-        is_short = len(title) <= _NARROW_ROOM
+        narrow = min(_NARROW_ROOM, int(_NARROW * frame.characters) - len(times) - 3)
+        is_short = len(title) <= narrow
         words.insert(0, Words(f"{title}   ", is_spare=not is_short))
-        if not is_short:
-            words.insert(1, Words(f"{short}   ", is_instead=True))
+        if not is_short and narrow >= _LEAST_ROOM:
+            words.insert(1, Words(f"{clipped(part.brief, narrow)}   ", is_instead=True))
         if part.source and len(title) + len(part.source) + 3 <= room:
             words.append(Words(f"   {part.source}", colour=palette.muted, is_spare=True))
     return Label(sum(frame.ribbon) / 2, y, (tuple(words),), palette.ink, 12)

@@ -17,8 +17,21 @@ _LONGEST_NAME = 52  # characters: what a phone has room for
 _HOVER, _HOVER_LINE = 360, 60  # characters of a name, and of a line: what fits beside a dossier
 
 
-def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palette) -> go.Figure:
-    """Horizontal bars of the time per step of the first rows, one bar a run, longest on top."""
+def kernel_bars(
+    labels: Sequence[str],
+    rows: Sequence[KernelRow],
+    palette: Palette,
+    *,
+    span: str = "per step",
+) -> go.Figure:
+    """Horizontal bars of the time of the first rows, one bar a run, longest on top.
+
+    Args:
+        labels: of the runs.
+        rows: their kernels.
+        palette: of the page.
+        span: what the times are of.
+    """
     figure = new_figure(palette)
     shown = rows[:_MOST_ROWS]
     longest = max((row.most_ns for row in shown), default=0.0)
@@ -32,7 +45,7 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
             name=plotly_text(label),
             marker={"color": palette.run(run)},
             customdata=[row.name for row in shown],
-            hovertext=[_hover(label, row, run) for row in shown],
+            hovertext=[_hover(label, row, run, span) for row in shown],
             hoverinfo="text",
         )
     names = kernel_labels([row.name for row in shown], _LONGEST_NAME)
@@ -51,14 +64,14 @@ def kernel_bars(labels: Sequence[str], rows: Sequence[KernelRow], palette: Palet
         bargroupgap=0.06,
         height=len(shown) * pitch + _REST_PX,
         margin={"l": 8},  # half of the axis's 0, which is left out where it has no room
-        xaxis={"title": {"text": f"time per step, {unit}"}, "rangemode": "tozero"},
+        xaxis={"title": {"text": f"time {span}, {unit}"}, "rangemode": "tozero"},
         yaxis={"range": [len(shown) - 0.5, -0.5 - 0.5 * _NAME_PX / pitch], "visible": False},
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
     )
     return figure
 
 
-def _hover(label: str, row: KernelRow, run: int) -> str:
+def _hover(label: str, row: KernelRow, run: int, span: str) -> str:
     pieces = (
         row.name[i : i + _HOVER_LINE] for i in range(0, min(len(row.name), _HOVER), _HOVER_LINE)
     )
@@ -67,6 +80,6 @@ def _hover(label: str, row: KernelRow, run: int) -> str:
     if side is None:
         return f"{name}<br><b>{plotly_text(label)}</b>: does not run here"
     return (
-        f"{name}<br><b>{plotly_text(label)}</b>: {format_duration(side.time_ns)} per step"
+        f"{name}<br><b>{plotly_text(label)}</b>: {format_duration(side.time_ns)} {span}"
         f" · {format_count(side.n)} × {format_duration(side.mean_ns)}"
     )

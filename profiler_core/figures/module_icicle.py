@@ -19,6 +19,7 @@ _GAP = 0.02
 _LEAST_WIDTH = 0.12  # of the figure: a run of a tenth of the other's time can be read
 _EVEN = 0.02  # a smaller change is none
 _HEAD_PX = 26
+_WIDE_HEAD = 0.45  # of the figure: name and time of a run, beside a dossier
 
 
 def module_icicle(
@@ -55,11 +56,8 @@ def module_icicle(
             domain={"x": [left, right]},
             name=labels[side],
         )
-        figure.add_annotation(
-            x=left, y=1, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
-            text=f"<b>{plotly_text(labels[side])}</b> {format_duration(total)} per step",
-            yshift=PATH_BAR_PX, showarrow=False, font={"size": 13, "color": palette.ink},
-        )  # fmt: skip
+        head = f"<b>{plotly_text(labels[side])}</b> {format_duration(total)} per step"
+        _add_head(figure, head, (left, right), palette)
         left = right + _GAP
     depth = max((row.depth for row in tree.rows), default=0) + 1
     figure.update_layout(
@@ -69,6 +67,17 @@ def module_icicle(
         margin={"l": 0, "r": 0, "t": PATH_BAR_PX + _HEAD_PX, "b": 4},
     )
     return figure
+
+
+def _add_head(figure: go.Figure, text: str, extent: tuple[float, float], palette: Palette) -> None:
+    """Name and time of a run above its boxes; above a narrow right side it ends where that does."""
+    left, right = extent
+    is_narrow = left > 0 and right - left < _WIDE_HEAD
+    figure.add_annotation(
+        x=right if is_narrow else left, y=1, xref="paper", yref="paper",
+        xanchor="right" if is_narrow else "left", yanchor="bottom", text=text,
+        yshift=PATH_BAR_PX, showarrow=False, font={"size": 13, "color": palette.ink},
+    )  # fmt: skip
 
 
 def _shown(tree: ModuleTree, side: int) -> list[ModuleRow]:

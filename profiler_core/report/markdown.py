@@ -115,8 +115,8 @@ def _findings(findings: Sequence[Finding] | None, label: str) -> list[str]:
         for number, finding in enumerate((findings or ())[:_FINDINGS], start=1)
     ]
     together = together_text(findings or ())
-    told = ["", together] if together else []
-    return ["", f"**What to do next in {plain(label, 60)}**", "", *shown, *told] if shown else []
+    sums = ["", together] if together else []
+    return ["", f"**What to do next in {plain(label, 60)}**", "", *shown, *sums] if shown else []
 
 
 def _breaks(contents: Contents, run: int) -> list[str]:

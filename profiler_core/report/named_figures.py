@@ -157,13 +157,13 @@ FIGURES: Mapping[str, NamedFigure] = {
         of_pairs_only=True,
     ),
     "fusion_map": NamedFigure(
-        "what each operator became: device time of a step, baseline left, candidate right",
+        "what each operator became: device time per step, baseline left, candidate right",
         _fusion_map,
         of_pairs_only=True,
     ),
     "steps": NamedFigure("where the time of a step went, a stacked bar for each run", _steps),
     "kernels": NamedFigure("the longest kernels of each run, time per step", _kernels),
-    "modules": NamedFigure("device time of a step by nn.Module, as nested boxes", _modules),
+    "modules": NamedFigure("device time per step by nn.Module, as nested boxes", _modules),
     "memory": NamedFigure("allocated memory along a step", _memory),
     "compile_time": NamedFigure(
         "where the candidate's compile time went, by compilation and phase", _compile_time

@@ -32,9 +32,9 @@ def encode(index: Index, view: View) -> bytes:
         "row": index.row[view.events].astype("<u4"),
         "name": name_of_event.astype("<u2"),
         "lane": view.event_lane.astype("<u2"),
-        "category": index.category[view.events],
-        "table": index.table[view.events],
-        "shares": view.shares.ravel(),
+        "category": index.category[view.events].astype("u1"),
+        "table": index.table[view.events].astype("u1"),
+        "shares": view.shares.ravel().astype("u1"),
     }
     described, body = _laid_out(columns)
     header = msgspec.json.encode(

@@ -4,6 +4,9 @@ Without it the client takes the path of a page for the path of the server first:
 `/fusion/_stcore/health`, is answered 404 twice, which the browser's console reports, and waits half
 a second before it asks at the right address. The page lies right below the server in every address,
 behind a proxy that adds a path too, so the browser works it out from its own.
+
+The document also notes in a cookie whether the window is wide: what is as wide as Python says, the
+first column of a table, has to be told before the page is drawn.
 """
 
 from starlette.datastructures import MutableHeaders
@@ -12,8 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from profiler_core.ui.ahead import page_of
 
 _HEAD = b"<head>"
-SCRIPT = (
-    b'<script>window.__streamlit={BACKEND_BASE_URL:new URL(".",window.location.href).href}</script>'
+WIDE_COOKIE = "fusionscope_wide"
+_WIDE_PX = 1700  # from which a table has room for more of a name
+_ADDRESS = 'window.__streamlit={BACKEND_BASE_URL:new URL(".",window.location.href).href};'
+_WIDTH = (  # over TLS under the prefix without which `host_cookies` lets no cookie pass
+    'document.cookie=(location.protocol=="https:"?["__Host-",";Secure"]:["",""])'
+    f'.join("{WIDE_COOKIE}="+(innerWidth>={_WIDE_PX}?1:0)+";Path=/;SameSite=Strict")'
 )
 
 
@@ -26,7 +33,8 @@ class BaseAddress:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the script into the document of a page; all else is passed on as it is."""
-        if not _asks_for_a_page(scope):
+        script = _script(scope)
+        if not script:
             await self._app(scope, receive, send)
             return
         start: Message | None = None
@@ -39,7 +47,7 @@ class BaseAddress:
             elif message["type"] == "http.response.body" and start is not None:
                 document += message.get("body", b"")
                 if not message.get("more_body", False):
-                    document = document.replace(_HEAD, _HEAD + SCRIPT, 1)
+                    document = document.replace(_HEAD, _HEAD + script, 1)
                     MutableHeaders(scope=start)["Content-Length"] = str(len(document))
                     await send(start)
                     await send({**message, "body": document})
@@ -49,12 +57,17 @@ class BaseAddress:
         await self._app(_unpacked(scope), receive, with_script)
 
 
-def _asks_for_a_page(scope: Scope) -> bool:
-    """Is it a page below the server's own address? That one is right without help."""
+def _script(scope: Scope) -> bytes:
+    """What the document of a page begins with; b"" where another thing is asked for.
+
+    A page at the server's own address needs no help to find the server.
+    """
     if scope["type"] != "http" or scope["method"] != "GET":
-        return False
-    spec = page_of(scope["path"])
-    return spec is not None and scope["path"].rpartition("/")[2] == spec.name
+        return b""
+    spec, name = page_of(scope["path"]), scope["path"].rpartition("/")[2]
+    if spec is None or not (name == spec.name or (spec.is_start and not name)):
+        return b""
+    return f"<script>{_ADDRESS if name else ''}{_WIDTH}</script>".encode()
 
 
 def _is_document(message: Message) -> bool:

@@ -1,6 +1,5 @@
 """Plotly figures on a page: our colours, no mode bar, a sentence for those who cannot see them."""
 
-import time
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
@@ -11,9 +10,6 @@ import pandas  # noqa: F401
 import streamlit as st
 
 from profiler_core.figures.template import CONFIG, Figure
-
-_MOMENT_S = 0.3
-_HAS_DRAWN = "fs_has_drawn"
 
 
 def show_figure(
@@ -46,17 +42,6 @@ def _tell(key: str, on_pick: Callable[[str], None]) -> None:
     picked = data[0] if isinstance(data, list | tuple) and data else data
     if isinstance(picked, str):
         on_pick(picked)
-
-
-def let_browser_draw() -> None:
-    """Wait a moment, once a session, for the browser to draw what has been sent.
-
-    Before its first figure of Plotly or its first table a browser reads and runs one or five MB of
-    script, which keeps it from drawing anything for up to a second.
-    """
-    if _HAS_DRAWN not in st.session_state:
-        st.session_state[_HAS_DRAWN] = True
-        time.sleep(_MOMENT_S)
 
 
 def show_legend(entries: Sequence[tuple[str, str]]) -> None:

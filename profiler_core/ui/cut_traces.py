@@ -8,9 +8,9 @@ from profiler_core.errors import NothingToAnalyse
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.problem_card import problem_card
 
-_REMEDY = (
-    "Record it again, or copy it again if the copy ended early: Kineto writes a file after the "
-    "profiled steps, and a process that is killed then leaves a part of it."
+_WHY = (
+    "Kineto writes a file after the profiled steps, and a process that is killed then leaves a "
+    "part of it."
 )
 
 
@@ -32,9 +32,11 @@ def cut_traces(labels: Sequence[str]) -> NothingToAnalyse:
     """Why these runs are compared with none, and what to do."""
     if len(labels) == 1:
         problem = f"The trace of {labels[0]} is cut: {WHAT_IS_LEFT}"
+        remedy = f"Record it again, or copy it again if the copy ended early: {_WHY}"
     else:
+        remedy = f"Record them again, or copy them again if a copy ended early: {_WHY}"
         problem = (
             f"The traces of {listed(labels)} are cut: their numbers cover what is left of them, "
             "and cannot be compared with other runs'."
         )
-    return NothingToAnalyse(problem, remedy=_REMEDY)
+    return NothingToAnalyse(problem, remedy=remedy)

@@ -5,6 +5,8 @@ from html import escape
 
 import streamlit as st
 
+from profiler_core.markup import with_units
+
 _SHOWN = 4
 
 
@@ -21,4 +23,4 @@ def show_notes(sentences: Iterable[str]) -> None:
 
 
 def _paragraphs(sentences: list[str]) -> str:
-    return "".join(f"<p class=fs-note>{escape(sentence)}</p>" for sentence in sentences)
+    return "".join(f"<p class=fs-note>{escape(with_units(sentence))}</p>" for sentence in sentences)

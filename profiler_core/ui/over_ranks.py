@@ -41,4 +41,4 @@ def _said(job: JobLedger) -> str:
 def notes_of_one_rank(choice: Choice) -> list[str]:
     """Of each chosen run that is one rank of several alone, that its times are."""
     runs = zip(choice.labels, choice.comparison.runs, strict=True)
-    return [of_run(label, run.alone_note) for label, run in runs if run.alone_note]
+    return [of_run(label, note) for label, run in runs if (note := run.alone_note)]

@@ -1,6 +1,8 @@
 """A table of analysis on a page."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -9,11 +11,34 @@ from profiler_core.analysis.rows.table import Table
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.markup import Markup, render
 from profiler_core.spreadsheet import harmless_cells
+from profiler_core.ui.base_address import WIDE_COOKIE
 from profiler_core.ui.dossier.address import item_link
 
 _FRAME_ROW_PX = 31  # of st.dataframe, at the theme's size of type
 _FRAME_BORDERS_PX = 3
 _LEAST_CHANGE_NS = 50  # 0.05 µs
+_DIGIT_PX, _CELL_PADDING_PX = 7.2, 16  # of st.dataframe
+_MORE_PX, _MORE_CHARACTERS = 180, 26  # of a first column in a wide window
+
+
+def is_wide() -> bool:
+    """Was the window wide when its document was asked for?"""
+    return st.context.cookies.get(WIDE_COOKIE) == "1"
+
+
+@dataclass(frozen=True)
+class NameRoom:
+    """The first column of a table: what its width in px is, and how many characters it holds."""
+
+    px: int
+    characters: int
+
+
+def name_room(px: int, characters: int) -> NameRoom:
+    """The same in a small window, more in a wide one: a pinned column does not grow by itself."""
+    if is_wide():
+        return NameRoom(px + _MORE_PX, characters + _MORE_CHARACTERS)
+    return NameRoom(px, characters)
 
 
 def foreign_text(columns: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
@@ -51,6 +76,30 @@ def column_of_time(label: str, longest: int, meaning: str, unit: str = "µs") ->
         width=max(76, 34 + 7 * len(head)),
         help=f"{label}: {meaning}",
     )
+
+
+def wide_enough(columns: Mapping[str, Any], cells: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
+    """The columns, those of numbers at least as wide as the longest of them.
+
+    A number is cut at its left, where its sign and first digits stand: -134.29 read as 134.29.
+
+    Args:
+        columns: as `st.dataframe` takes them, each with a width.
+        cells: of the columns that are shown, by name; None where there is no number.
+    """
+    fitting = dict(columns)
+    for name in fitting.keys() & cells.keys():
+        column = fitting[name]
+        form = (column.get("type_config") or {}).get("format")
+        if form is None:
+            continue
+        longest = max(
+            (len(form % cell) for cell in cells[name] if cell is not None and cell == cell),
+            default=0,
+        )
+        width = max(column["width"], math.ceil(_DIGIT_PX * longest) + _CELL_PADDING_PX)
+        fitting[name] = {**column, "width": width}
+    return fitting
 
 
 def column_of_each_run(

@@ -64,7 +64,9 @@ def _expect_one_candidate(page: Page) -> None:
 
 
 def test_the_page_opens_cold_with_all_candidates(dark_page: Page, server: Server) -> None:
-    dark_page.goto(server.link("fusion", **TWO))
+    with dark_page.expect_response("**/api/drawn?**") as drawn:  # tables come after the map
+        dark_page.goto(server.link("fusion", **TWO))
+    assert drawn.value.ok
     ready(dark_page)
     _expect_all_candidates(dark_page)
 

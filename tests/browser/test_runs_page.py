@@ -81,6 +81,9 @@ class TestAllTrends:
         expect(main).to_contain_text("torch 2.11.0")
         expect(main).to_contain_text("+8 %")
         expect(page.locator(".fs-legend").last).to_have_text(re.compile("eager.*default"))
+        told = page.locator("[class*=st-key-fs_slower] p").first.text_content() or ""
+        assert "\u00a0µs" in told
+        assert not re.search(r"\d [mµ]s", told)  # nowhere a line may end before the unit
         # 2 lines of 3 points and 1 of 2: every run is drawn.
         expect(page.locator(".stPlotlyChart path.point")).to_have_count(8)
 

@@ -105,6 +105,21 @@ def test_beside_a_dossier_a_long_name_is_short(ledger):
     assert not any(narrow.strip() in str(note.text) for note in report.layout.annotations)
 
 
+@pytest.mark.parametrize("n_panels", [1, 2])
+def test_no_words_of_a_ribbon_lie_over_the_stacks_beside_a_dossier(ledger, n_panels):
+    """Beside a dossier at 1280 px the plot is 450 px wide, and a letter of it 5.5."""
+    group = ledger.groups[0]
+    long = replace(group.baseline.operators[0], op="aten::_scaled_dot_product_attention_backward")
+    named = replace(group, baseline=replace(group.baseline, operators=(long,)))
+    panel = Panel("default", fold((*ledger.groups, named)))
+    drawing = fusion_layout([panel] * n_panels, "eager", LIGHT)
+    ribbon_px = 450 / n_panels * (1 - 2 * 0.17)
+    for label in drawing.labels:
+        if label.anchor == "middle" and label.size_px == 12 and label.y_ns > 0:
+            narrow = "".join(w.text for line in label.lines for w in line if not w.is_spare)
+            assert 5.5 * len(narrow.strip()) <= ribbon_px, narrow
+
+
 def test_foreign_names_are_text(ledger):
     group = ledger.groups[0]
     operator = replace(group.baseline.operators[0], op=NAME)

@@ -11,11 +11,13 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.compilation_icicle import compilation_icicle
 from profiler_core.figures.compilation_steps import recompile_steps
 from profiler_core.figures.fusion_map import fusion_map
+from profiler_core.figures.names import plotly_text
 from profiler_core.figures.theme import LIGHT
 from profiler_core.figures.waterfall import waterfall_figure
 from tests.figures.many_groups import many_groups
 
 NAME = '<b>"x"</b>'
+FORMULA = r"$\href{javascript:alert(1)}{x}$"
 
 
 def _map():
@@ -44,6 +46,16 @@ def test_a_name_is_neither_markup_nor_entities(make):
     assert "&quot;" not in text
     assert NAME not in text
     assert '&lt;b&gt;"x"&lt;/b&gt;' in text
+
+
+def test_a_name_is_no_formula():
+    """MathJax of a notebook made a link of it that ran a script."""
+    assert plotly_text(FORMULA) == r"&#36;\href{javascript:alert(1)}{x}&#36;"
+    row = WaterfallRow("gemm_conv", FORMULA, 900, 300)
+    drawn = waterfall_figure(
+        Waterfall((row,), 900, 300, "profiled"), (FORMULA, FORMULA), LIGHT
+    ).to_json()
+    assert "href" in drawn and "$" not in drawn
 
 
 def test_no_recompile_is_drawn():

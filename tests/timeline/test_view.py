@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from profiler_core.timeline.span import busy_in_span
 from profiler_core.timeline.view import busy_until, pixel_edges, view
 from tests.builders import a_trace, kernel
 from tests.timeline.traces import CUSTOMCNN
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def an_index(tmp_path, *kernels):
@@ -139,6 +142,16 @@ def test_a_packet_holds_what_the_view_shows(tmp_path):
     assert names[1] == "a_kernel"
     assert names[0] == names[2] == "k" * 80 + "…" + "k" * 79
     assert columns["row"].tolist() == [0, 1, 2]
+
+
+def test_a_packet_of_a_trace_without_events_has_the_types_that_the_browser_knows(tmp_path):
+    """An empty trace beside a whole one: "The server does not answer", and nothing was drawn."""
+    known = (ROOT / "static" / "timeline" / "packet.js").read_text()
+    index = an_index(tmp_path)
+    header, _ = decoded(encode(index, view(index, 0, 100, 10, [])))
+    for name, dtype, _offset, n in header["columns"]:
+        assert f" {dtype}: " in known, name
+        assert n == 0
 
 
 def test_a_packet_of_shares_has_a_row_a_series(tmp_path):

@@ -31,7 +31,14 @@ def test_so_does_it_below_a_base_path(monkeypatch):
     assert ask("/profiler").text == DOCUMENT
 
 
-@pytest.mark.parametrize("path", ["/", "/fusion/", "/static/js/x.js", "/fusion/_stcore/health"])
+def test_a_page_at_the_server_s_own_address_notes_how_wide_the_window_is_alone():
+    answer = ask("/")
+    assert "BACKEND_BASE_URL" not in answer.text
+    assert '"fusionscope_wide="+(innerWidth>=1700?1:0)' in answer.text
+    assert '"fusionscope_wide="+(innerWidth>=1700?1:0)' in ask("/fusion").text
+
+
+@pytest.mark.parametrize("path", ["/fusion/", "/static/js/x.js", "/fusion/_stcore/health"])
 def test_other_addresses_are_answered_as_they_are(path):
     assert ask(path).text == DOCUMENT
 

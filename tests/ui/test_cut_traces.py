@@ -60,6 +60,21 @@ def test_of_a_cut_pair_no_page_begins_with_its_question(home, monkeypatch, page)
     assert not [frame for frame in app.dataframe if "d1" in frame.value]
 
 
+def test_kernels_of_a_cut_trace_are_counted_and_summed_in_all_that_is_left(home, monkeypatch):
+    """Per step stood there, of steps that have no kernels any more, beside "–" in the dossier."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
+    app = opened("kernels", baseline="run/cnn/reduce-overhead", candidate=[])
+    trace = Run.open(home / "runs/cnn/reduce-overhead").required_trace()
+    in_steps = Run.open(home / "runs/cnn/reduce-overhead").required_summary()
+    frame = app.dataframe[0].value
+    assert sum(frame["n0"]) == in_steps.n_kernels > in_steps.n_steps > 1
+    assert sum(frame["t0"]) == pytest.approx(in_steps.kernel_time_ns / 1e3, abs=0.1)
+    assert trace.tally.is_cut
+    text = text_of(app).replace("\\", "")
+    assert f"What is left of the cut trace has {in_steps.n_kernels} kernels; " in text
+
+
 def test_two_cut_traces_are_told_in_one_card(home, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
     monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
@@ -68,6 +83,7 @@ def test_two_cut_traces_are_told_in_one_card(home, monkeypatch):
     keys = {"baseline": "run/cnn/default", "candidate": ["run/cnn/reduce-overhead"]}
     text = text_of(opened("kernels", **keys)).replace("\\", "")
     assert "The traces of default and reduce-overhead are cut: " in text
+    assert "Record them again" in text
     assert text.count("Kineto writes a file") == 1
 
 

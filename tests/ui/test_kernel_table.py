@@ -1,11 +1,19 @@
 """The page of kernels: the name is what tells one row from the next."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
+import streamlit as st
+
+from profiler_core.analysis.item import kernel_item
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.make import dossier
 from profiler_core.store import library
-from profiler_core.ui.table import change_us, column_of_each_run
+from profiler_core.ui import table
+from profiler_core.ui.dossier.draw import dossier_html
+from profiler_core.ui.table import change_us, column_of_each_run, wide_enough
 from tests.apps import opened
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
@@ -42,9 +50,66 @@ def test_the_kind_of_a_kernel_fits_into_1280_px_beside_three_runs(tmp_path, colu
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
     (tmp_path / "cache").symlink_to(columns)
     runs = [f"sample/simplecnn-training/{v}" for v in ("eager", "default", "reduce-overhead")]
-    table = opened("kernels", baseline=runs[0], candidate=runs[1:]).dataframe[0]
-    shown = list(table.value.columns)
-    described = json.loads(table.proto.columns)
+    drawn = opened("kernels", baseline=runs[0], candidate=runs[1:]).dataframe[0]
+    shown = list(drawn.value.columns)
+    described = json.loads(drawn.proto.columns)
     widths = {name: c["width"] for name, c in described.items() if "width" in c}
     # The table is 877 px wide beside the menu, in a window of 1280 px.
     assert sum(widths[name] for name in shown[: shown.index("category") + 1]) <= 870
+
+
+def test_the_leading_candidate_s_times_are_seen_beside_a_dossier(tmp_path, columns, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
+    runs = [f"sample/bert/{variant}" for variant in ("eager", "default", "reduce-overhead")]
+    drawn = opened("kernels", baseline=runs[0], candidate=runs[1:]).dataframe[0]
+    shown = list(drawn.value.columns)
+    assert shown[1:6] == ["t0", "t2", "d2", "t1", "d1"]  # reduce-overhead leads
+    neither = drawn.value[drawn.value["t0"].isna() & drawn.value["t1"].isna()]
+    assert len(neither)
+    assert neither["d1"].isna().all()  # "+0.0" stood there
+    described = json.loads(drawn.proto.columns)
+    # Beside the menu and a dossier the table is 515 px wide, in a window of 1280 px.
+    assert sum(described[name]["width"] for name in shown[: shown.index("d2") + 1]) <= 510
+
+
+def test_a_wide_window_has_room_for_more_of_a_kernel_s_name(tmp_path, columns, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
+    runs = {"baseline": "sample/bert/eager", "candidate": ["sample/bert/default"]}
+
+    def names() -> tuple[int, list[str]]:
+        shown = opened("kernels", **runs).dataframe[0]
+        return json.loads(shown.proto.columns)["name"]["width"], list(shown.value["name"])
+
+    narrow_px, narrow = names()
+    monkeypatch.setattr(table, "is_wide", lambda: True)
+    wide_px, wide = names()
+    assert (narrow_px, wide_px) == (248, 428)
+    assert (max(map(len, narrow)), max(map(len, wide))) == (32, 58)
+
+
+def test_no_number_loses_its_sign_at_the_left_of_its_column():
+    """A change of -134.29 kernels in a column of 46 px read as 134.29."""
+    narrow = st.column_config.NumberColumn("Δ", format="%+g", width=46)
+    text = st.column_config.TextColumn("name", width=20)
+    columns = {"d": narrow, "name": text, "other": narrow}
+    cells = {"d": [-134.29, None, float("nan"), 5.0], "name": ["a long name"], "e": [1.0]}
+    fitting = wide_enough(columns, cells)
+    assert fitting["d"]["width"] >= 7.2 * len("-134.29") + 16
+    assert (fitting["name"]["width"], fitting["other"]["width"]) == (20, 46)
+    assert narrow["width"] == 46
+
+
+def test_how_three_runs_launch_a_kernel_is_told_without_breaking_words():
+    """Of three columns in 400 px each was too narrow for cudaLaunchKernelExC."""
+    folder = CAPTURES.parents[2] / "sample_traces" / "bert"
+    runs = [folder / variant for variant in ("eager", "default", "reduce-overhead")]
+    comparison = Comparison.open(runs)
+    (row, *_) = [row for row in comparison.kernels if None not in row.sides]
+    html = str(dossier_html(dossier(comparison, kernel_item(row.name))))
+    launches = html[html.index("Launch and occupancy") :]
+    launches = launches[: launches.index("</table>")]
+    assert "<thead>" not in launches
+    text = re.sub(r"<[^>]+>", "", launches.replace("<br>", " "))
+    assert "eager and default: cudaLaunchKernelExC reduce-overhead: cudaGraphLaunch" in text

@@ -1,8 +1,10 @@
 """How wide the overview's table is taken to be, so that what stands beside it moves below it."""
 
+import re
+
 from profiler_core.analysis.rows.table import Cell, Change, Table
 from profiler_core.ui.overview.measure_table import how_measured, table_width_px
-from tests.apps import checked, opened
+from tests.apps import checked, opened, text_of
 
 
 def a_table(n_candidates: int, value: str, change: str) -> Table:
@@ -32,3 +34,11 @@ def test_how_steps_are_timed_is_one_click_from_what_the_numbers_mean() -> None:
 
 def test_its_links_to_other_files_of_the_documentation_lead_nowhere_else() -> None:
     assert "](" not in how_measured()
+
+
+def test_a_phone_does_not_multiply_the_kernels_by_the_time_of_all_of_them() -> None:
+    """“73 × 5.85 ms” stood there for 73 kernels that take 5.85 ms together."""
+    text = text_of(opened("overview", baseline="sample/bert/eager"))
+    cell = re.search(r"fs-phone>73 (\w+)<br>.*?<small>([^<]+)<", text)
+    assert cell is not None
+    assert cell.groups() == ("in", "5.85 ms")

@@ -57,6 +57,14 @@ def test_the_peak_what_bounds_it_and_what_vanished(home):
     )  # its head is 7 letters wide, and stays whole
 
 
+def test_no_line_of_what_vanished_ends_before_a_unit(home):
+    """Beside a dossier each sum stood on two lines: 36 · 503, then MB."""
+    app = opened(baseline="run/bert/eager", candidate=["run/bert/default"])
+    html = " ".join(element.proto.body for element in app.get("html"))
+    assert "\u00a0· 151\u00a0MB" in html
+    assert "−151\u00a0MB" in html
+
+
 def test_a_replay_names_its_pool_and_says_why_it_has_no_line(home):
     text = said(opened(baseline="run/bert/eager", candidate=["run/bert/reduce-overhead"]))
     assert "141 MB of what reduce-overhead reserves belong to the private pools" in text

@@ -9,6 +9,7 @@ from profiler_core.store import library
 from profiler_core.ui.reading import run_of
 from tests.apps import opened, text_of
 
+SAMPLES = library.sample_traces_directory
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
 
 
@@ -31,6 +32,13 @@ def test_a_bare_trace_has_its_profiled_time(home):
     assert "not timed" not in text
     assert text.count(" <span class=fs-d>profiled</span>") == 2
     assert "<span class=fs-d>+" in text  # on one clock the two make a ratio
+
+
+def test_a_line_of_facts_breaks_between_them_alone(home, monkeypatch):
+    """Lines began with a dot, and dates broke between day and month."""
+    monkeypatch.setattr(library, "sample_traces_directory", SAMPLES)
+    html = "".join(element.proto.body for element in opened("runs").get("html"))
+    assert "torch\u00a02.11.0\u00a0· 21\u00a0Nov\u00a02026,\u00a0" in html
 
 
 def test_a_run_with_neither_has_none(home):

@@ -209,7 +209,13 @@ def guarded_routes() -> list[tuple[str, str, str]]:
     Those that take an API token are asked in tests/attack/test_api_tokens.py, those of monitors
     in tests/operate/test_metrics.py and test_readiness.py.
     """
-    scopes = {"timeline": "timeline", "upload": "upload", "runs": "export", "perfetto": "merged"}
+    scopes = {
+        "drawn": "drawn",
+        "timeline": "timeline",
+        "upload": "upload",
+        "runs": "export",
+        "perfetto": "merged",
+    }
     return [
         (method, route.path.replace("{place}", "0"), scopes.get(route.path.split("/")[2], "?"))
         for route in all_routes()

@@ -59,7 +59,11 @@ def show_entries() -> None:
             ),
             hide_index=True,
             height="content",
-            column_config={"What": st.column_config.TextColumn(width=240)},  # else "More" takes it
+            column_config={  # else "More" takes it
+                "Who": st.column_config.TextColumn(width=150),
+                "Did": st.column_config.TextColumn(width=105),
+                "What": st.column_config.TextColumn(width=190),
+            },
         )
     if n_all > _PAGE:
         st.html(

@@ -9,7 +9,7 @@ from profiler_core.analysis.item import module_item, source_item
 from profiler_core.analysis.kernel_names import readable_kernel_name
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.wording.dossier import roofline_sentences
-from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.analysis.wording.sentence import clipped, listed
 from profiler_core.markup import Markup, render
 from profiler_core.ui.counters.words import detail_lines, traffic_sentence, use_sentence
 from profiler_core.ui.dossier.address import item_link
@@ -18,6 +18,7 @@ from profiler_core.units import format_bytes, format_count, format_share
 _CONTEXT = 4  # lines of code shown each way; the capture keeps eight
 _MOST_CODE = 400  # lines of one generated kernel
 _MOST_KERNELS = 12
+_MOST_LAUNCH_COLUMNS = 1  # two of 400 px break cudaLaunchKernelExC
 _RELATIONS = {
     "became": "Fusion groups, slowest first",
     "kernels": "Kernels, slowest first",
@@ -65,6 +66,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         arguments=dossier.arguments,
         launches=dossier.launches,
         launch_lines=_launch_lines(dossier.launches),
+        launch_facts=_launch_facts(dossier.launches),
         counter_lines=[
             (head, [Markup(cell) for cell in cells])
             for head, cells in detail_lines(list(dossier.counters))
@@ -123,6 +125,20 @@ def _launch_lines(launches: Sequence[Launch]) -> list[tuple[str, list[str]]]:
         ("Launched by", [", ".join(launch.launched_by) or "–" for launch in launches]),
     ]
     return [line for line in lines if any(cell != "–" for cell in line[1])]
+
+
+def _launch_facts(launches: Sequence[Launch]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The same of more runs than have a column each: (head, (names of runs, their value))."""
+    if len(launches) <= _MOST_LAUNCH_COLUMNS:
+        return []
+    facts = []
+    for head, cells in _launch_lines(launches):
+        runs: dict[str, list[str]] = {}
+        for launch, cell in zip(launches, cells, strict=True):
+            runs.setdefault(cell, []).append(launch.label)
+        named = [(listed(labels), cell) for cell, labels in runs.items()]
+        facts.append((head, named if len(named) > 1 else [("", cells[0])]))
+    return facts
 
 
 def _percent(value: float | None) -> str:

@@ -23,6 +23,7 @@ from profiler_core.ui.table import show_table
 from profiler_core.units import format_share
 
 _LISTED = 20
+_LARGEST_ERROR = 10.0  # of what was predicted; beyond it the prediction was about nothing
 _SUMMED = 500  # experiments whose predictions are summed up
 
 
@@ -56,7 +57,7 @@ def _told(experiment: Experiment) -> str:
     """What it found; of one that runs only that: the panel beside it is drawn anew, this is not."""
     if experiment.state != "finished":
         experiment = as_it_goes(experiment, job_of(experiment.experiment_id))
-    return "It runs." if experiment.state == "running" else plain(headline(experiment))
+    return "Running." if experiment.state == "running" else plain(headline(experiment))
 
 
 def _kept_predictions() -> tuple[Realised, ...]:
@@ -82,10 +83,16 @@ def show_realised(rows: Iterable[Realised]) -> None:
         text_row(
             kind.finding,
             str(kind.n),
-            format_share(kind.median_error),
+            _error_text(kind.median_error),
             f"{kind.n_within} of {kind.n}",
         )
         for kind in kinds
     )
     heads = ("Finding", "Tried", "Median error", "Within its interval")
     show_table(Table(heads, lines), "fs-realised")
+
+
+def _error_text(fraction: float) -> str:
+    if fraction > _LARGEST_ERROR:
+        return f"over {format_share(_LARGEST_ERROR)}"
+    return format_share(fraction)

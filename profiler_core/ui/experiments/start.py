@@ -17,7 +17,7 @@ from profiler_core.model.run import RunRecord
 from profiler_core.store.captured_here import is_of_own_code
 from profiler_core.ui.links import go_to
 from profiler_core.ui.page import section
-from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.problem_card import escape_markdown, problem_card
 from profiler_core.ui.sign_in.asker import asker
 
 PAGE = "experiments"
@@ -65,7 +65,8 @@ def try_button(
     levers = levers_for(finding) if finding is not None else ()
     if finding is not None and not levers:
         return
-    label = f"{label} on this CPU" if _lacks_its_gpu(record, source) else label
+    elsewhere = _other_device(record, source)
+    label = f"{label} on {elsewhere}" if elsewhere else label
     if not st.button(label, key=key, type="tertiary" if finding is not None else "secondary"):
         return
     spec = spec_to_try(record, source)
@@ -81,16 +82,21 @@ def try_button(
     _start(spec, wish)
 
 
-def _lacks_its_gpu(record: RunRecord, source: Collection[str]) -> bool:
-    """Was it captured on a GPU, and has this machine none? Its settings are tried on the CPU."""
-    spec = spec_to_try(record, source)
-    was_on_gpu = bool(record.environment.get("gpu"))
-    return was_on_gpu and spec is not None and spec.device == "auto" and not _has_gpu()
+def _other_device(record: RunRecord, source: Collection[str]) -> str:
+    """What its settings are tried on where that is no GPU of the run's kind; "" where it is."""
+    spec, gpu = spec_to_try(record, source), record.environment.get("gpu")
+    if not gpu or spec is None or spec.device == "cpu":
+        return ""
+    here = _gpus()
+    if not here:
+        return "this CPU" if spec.device == "auto" else ""
+    return "" if {gpu, None} & {*here} else f"this {escape_markdown(str(here[0]))}"
 
 
 @st.cache_resource(ttl=60, show_spinner=False)
-def _has_gpu() -> bool:
-    return bool(find_gpus().devices)
+def _gpus() -> tuple[str | None, ...]:
+    """The product names of this machine's GPUs; None: the driver does not name it."""
+    return tuple(device.name for device in find_gpus().devices)
 
 
 def experiment_form() -> None:

@@ -108,7 +108,8 @@ def show_map(
         draw_map(
             drawing,
             key="fusion_map",
-            alt=f"{pair.time_word} of a step, baseline left, candidate right, with ribbons for "
+            in_view=list(shown).index(listed) if listed in shown else 0,
+            alt=f"{pair.time_word} per step, baseline left, candidate right, with ribbons for "
             "what became what; the table below has the numbers.",
             on_pick=lambda position, panel: _open(shown, position, panel),
         )

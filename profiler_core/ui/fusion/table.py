@@ -22,9 +22,12 @@ from profiler_core.ui.table import (
     column_of_time,
     foreign_text,
     frame_height,
+    name_room,
+    wide_enough,
 )
 
 _LONGEST_HEAD = 10  # characters of a run's name
+_NAME_PX = 240
 _LONGEST_MODULE = 24  # characters: what the column has room for, with ", …" behind
 _MOST_ROWS = 2000
 _FOREIGN = ("group", "source", "module")  # what the runs' files name
@@ -62,11 +65,12 @@ def show_table(
     """
     rows = list(shown[:_MOST_ROWS])
     key = picking_key(f"fusion_table_{candidate}")
+    cells = _cells(rows, measured, pair.over_ranks)
     st.dataframe(
-        _styled(rows, measured, pair.over_ranks),
+        _styled(cells),
         hide_index=True,
         height=frame_height(len(rows), most_px=420),
-        column_config=_columns(pair),
+        column_config=wide_enough(_columns(pair), cells),
         on_select=lambda: _from_table(key, rows, candidate),
         selection_mode="single-cell",
         placeholder="·",
@@ -113,10 +117,8 @@ def _add_places(columns: dict[str, list[Any]], rows: Sequence[FoldedGroup]) -> N
         columns["phase"] = [group.phase for group in rows]
 
 
-def _styled(
-    rows: Sequence[FoldedGroup], measured: MeasuredLedger | None, job: JobLedger | None
-) -> Any:
-    columns = _cells(rows, measured, job)
+def _styled(cells: Mapping[str, list[Any]]) -> Any:
+    columns = dict(cells)
     palette = colors()
 
     def colour(change_us: float) -> str:
@@ -169,7 +171,7 @@ def _columns(pair: Pair) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     text = st.column_config.TextColumn
     return {
-        "group": text("operators of the baseline", width=240, pinned=True),
+        "group": text("operators of the baseline", width=name_room(_NAME_PX, 0).px, pinned=True),
         **{
             f"t{side}": column_of_time(label, _LONGEST_HEAD, f"{pair.time_word} per step.")
             for side, label in enumerate(pair.labels)
@@ -184,7 +186,7 @@ def _columns(pair: Pair) -> dict[str, Any]:
         ),
         "ranks": text(
             "all ranks, µs",
-            width=150,
+            width=170,
             help=f"Of {pair.labels[1]}: from the fastest to the slowest rank, per step.",
         ),
         "dram": text(

@@ -33,6 +33,8 @@ class FusionMap {
     this.trigger = setTriggerValue
     this.place.classList.toggle("asks", data.asks)
     this.asks = data.asks
+    if (data.panel !== this.panel) this.picked = undefined
+    this.panel = data.panel
     if (data.markup === this.markup) return
     this.markup = data.markup
     this.place.innerHTML = data.markup
@@ -68,6 +70,16 @@ class FusionMap {
 
   bringIntoView() {
     if (this.picked) this.place.querySelector(this.picked)?.scrollIntoView({ block: "nearest", inline: "nearest" })
+    else this.bringPanelIntoView()
+  }
+
+  /** The candidate that the page is about; the page itself is not scrolled for it. */
+  bringPanelIntoView() {
+    const scroller = document.querySelector(".st-key-fs_map_scroll")
+    const strip = this.place.querySelector(`.strip[data-panel="${this.panel}"]`)
+    if (!scroller || !strip) return
+    const beyond = strip.getBoundingClientRect().right - scroller.getBoundingClientRect().right
+    if (beyond > 0) scroller.scrollLeft += beyond
   }
 
   close() {

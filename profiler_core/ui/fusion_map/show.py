@@ -24,6 +24,7 @@ def draw_map(
     *,
     key: str,
     alt: str,
+    in_view: int = 0,
     on_pick: Callable[[int, int], None] | None = None,
 ) -> None:
     """Draw the map as wide as its place.
@@ -32,6 +33,7 @@ def draw_map(
         drawing: of all candidates.
         key: of the element.
         alt: what it shows, for whoever does not see it.
+        in_view: the panel that is seen where there is no room for all.
         on_pick: told the position of a clicked group in its panel, and the panel.
     """
     palette = drawing.palette
@@ -40,6 +42,7 @@ def draw_map(
         data={
             "markup": str(render("page/fusion_map.html", map=fusion_svg(drawing), alt=alt)),
             "asks": on_pick is not None,
+            "panel": in_view,
             "label": {
                 "background": palette.raised,
                 "borderColor": palette.line,

@@ -28,6 +28,7 @@ class Kernels:
 
     rows: tuple[KernelRow, ...]
     shown: tuple[ShownRun, ...]  # as in rows
+    span: str  # what the times and calls are of: with a cut trace no step is whole
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -62,4 +63,6 @@ def kernels_of(choice: Choice) -> Kernels:
     if not shown:
         problem, remedy = problems[-1]
         raise NothingToAnalyse(problem, remedy=remedy)
-    return Kernels(comparison.kernels, tuple(shown))
+    is_cut = any(run.run.trace is not None and run.run.trace.tally.is_cut for run in shown)
+    rows = comparison.kernels_in_all_steps if is_cut else comparison.kernels
+    return Kernels(rows, tuple(shown), "in the trace" if is_cut else "per step")

@@ -18,7 +18,15 @@ from profiler_core.spreadsheet import harmless, harmless_cells
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
 from profiler_core.ui.download import download_button
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import change_us, column_of_each_run, column_of_time, frame_height
+from profiler_core.ui.table import (
+    NameRoom,
+    change_us,
+    column_of_each_run,
+    column_of_time,
+    frame_height,
+    name_room,
+    wide_enough,
+)
 
 _HEIGHT_PX = 460
 # (characters of a name, the column that holds them in px, characters of a run's name) of two runs
@@ -33,22 +41,34 @@ Measured = Sequence[Mapping[str, KernelCounters] | None]
 
 
 def show_kernels(
-    labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured, *, is_compared: bool
+    labels: Sequence[str],
+    rows: Sequence[KernelRow],
+    span: str,
+    measured: Measured,
+    *,
+    first: int,
+    is_compared: bool,
 ) -> None:
     """Draw the table; a click anywhere in a row opens the dossier of its kernel.
 
     Args:
         labels: of the runs.
         rows: their kernels.
+        span: what their times and calls are of: "per step".
         measured: their counters.
+        first: the candidate that pages show first: its times stand beside the baseline's, so that
+            they are seen beside a dossier too.
         is_compared: say what changed; not of a trace of which an unknown part is missing.
     """
     key = picking_key("kernel_table")
+    columns = _columns(labels, span, measured)
+    runs = sorted(range(len(labels)), key=lambda run: (run != 0, run != first, run))
+    frame = _frame(labels, rows, measured, runs, is_compared=is_compared)
     st.dataframe(
-        _styled(labels, rows, measured, is_compared=is_compared),
+        _styled(frame),
         hide_index=True,
         height=frame_height(len(rows), most_px=_HEIGHT_PX),
-        column_config=_columns(labels, measured),
+        column_config=wide_enough(columns, {str(name): frame[name] for name in frame}),
         on_select=lambda: _from_table(key, rows),
         selection_mode="single-cell",
         placeholder="·",
@@ -62,12 +82,14 @@ def _from_table(key: str, rows: Sequence[KernelRow]) -> None:
         open_item(kernel_item(rows[row].name))
 
 
-def offer_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured) -> None:
+def offer_csv(
+    labels: Sequence[str], rows: Sequence[KernelRow], span: str, measured: Measured
+) -> None:
     """A download of exactly the rows that are shown."""
     count = f"{len(rows)} kernel{'' if len(rows) == 1 else 's'}"
     download_button(
         f"Download {count} as CSV",
-        lambda: kernel_csv(labels, rows, measured),
+        lambda: kernel_csv(labels, rows, measured, span),
         file_name="kernels.csv",
         mime="text/csv",
         type="tertiary",
@@ -76,11 +98,17 @@ def offer_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measur
     )
 
 
-def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured = ()) -> str:
-    """The rows as CSV: every number, times in ns and bytes per step."""
+def kernel_csv(
+    labels: Sequence[str],
+    rows: Sequence[KernelRow],
+    measured: Measured = (),
+    span: str = "per step",
+) -> str:
+    """The rows as CSV: every number, times in ns, bytes per step."""
+    of = span.replace(" ", "_")
     out = io.StringIO()
     writer = csv.writer(out)
-    heads = ("n_per_step", "time_ns_per_step", "mean_ns", "min_ns", "max_ns")
+    heads = (f"n_{of}", f"time_ns_{of}", "mean_ns", "min_ns", "max_ns")
     counted = [
         (label, counters_of_run)
         for label, counters_of_run in zip(labels, measured, strict=False)
@@ -106,16 +134,13 @@ def kernel_csv(labels: Sequence[str], rows: Sequence[KernelRow], measured: Measu
     return out.getvalue()
 
 
-def _styled(
-    labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured, *, is_compared: bool
-) -> Any:
-    frame = _frame(labels, rows, measured, is_compared=is_compared)
+def _styled(frame: pd.DataFrame) -> Any:
     styled: Any = frame.style  # its stubs know no columns by name
     deltas = [name for name in frame if str(name).startswith("d")]
     palette = colors()
 
     def color(change_us: float) -> str:
-        if abs(change_us) < _NO_NEWS_US:
+        if not abs(change_us) >= _NO_NEWS_US:  # nor where neither run has it, which is NaN
             return f"color:{palette.muted}"
         return f"color:{palette.better if change_us < 0 else palette.worse}"
 
@@ -123,18 +148,24 @@ def _styled(
 
 
 def _frame(
-    labels: Sequence[str], rows: Sequence[KernelRow], measured: Measured, *, is_compared: bool
+    labels: Sequence[str],
+    rows: Sequence[KernelRow],
+    measured: Measured,
+    runs: Sequence[int],
+    *,
+    is_compared: bool,
 ) -> pd.DataFrame:
-    frame = pd.DataFrame(
-        {
-            "name": harmless_cells(kernel_labels([row.name for row in rows], _room(labels)[0])),
-        }
-    )
-    for run in range(len(labels)):
+    longest = _room(labels)[0].characters
+    names = kernel_labels([row.name for row in rows], longest)
+    frame = pd.DataFrame({"name": harmless_cells(names)})
+    for run in runs:
         sides = [row.sides[run] for row in rows]
         frame[f"t{run}"] = [None if side is None else side.time_ns / 1e3 for side in sides]
         if run and is_compared:
-            frame[f"d{run}"] = [change_us(row.delta_ns(run)) for row in rows]
+            frame[f"d{run}"] = [
+                None if row.sides[0] is row.sides[run] is None else change_us(row.delta_ns(run))
+                for row in rows
+            ]
     frame["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
     for run in range(len(labels)):
         sides = [row.sides[run] for row in rows]
@@ -151,22 +182,24 @@ def _dram_mb(counters: KernelCounters | None) -> float | None:
     return None if moved is None else moved / 1e6
 
 
-def _room(labels: Sequence[str]) -> tuple[int, int, int]:
-    return _ROOM if len(labels) <= 2 else _LITTLE_ROOM
+def _room(labels: Sequence[str]) -> tuple[NameRoom, int]:
+    """Of the kernels' names, and the characters of a run's."""
+    characters, px, longest_head = _ROOM if len(labels) <= 2 else _LITTLE_ROOM
+    return name_room(px, characters), longest_head
 
 
-def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
+def _columns(labels: Sequence[str], span: str, measured: Measured) -> dict[str, Any]:
     """Names first, then each run's times: what a phone shows without scrolling."""
-    _, name_px, longest_head = _room(labels)
+    room, longest_head = _room(labels)
     config: dict[str, Any] = {
-        "name": st.column_config.TextColumn("kernel", width=name_px, pinned=True),
-        **column_of_each_run("n", "calls", labels, "calls per step.", width_px=56),
+        "name": st.column_config.TextColumn("kernel", width=room.px, pinned=True),
+        **column_of_each_run("n", "calls", labels, f"calls {span}.", width_px=56),
         "category": st.column_config.TextColumn("kind", width=170),
         "whole": st.column_config.TextColumn("whole name", width=240),
     }
     for run, label in enumerate(labels):
         config[f"t{run}"] = column_of_time(
-            label, longest_head, "time of all its calls in a step, µs."
+            label, longest_head, f"time of all its calls {span}, µs."
         )
         if run:
             config[f"d{run}"] = st.column_config.NumberColumn(
@@ -183,7 +216,7 @@ def _columns(labels: Sequence[str], measured: Measured) -> dict[str, Any]:
                 head,
                 format="%.1f",
                 width=34 + 7 * len(head),
-                help=f"{labels[run]}: read from and written to DRAM in a step, MB, as Nsight "
+                help=f"{labels[run]}: read from and written to DRAM per step, MB, as Nsight "
                 "Compute measured it.",
             )
     return config

@@ -8,7 +8,7 @@ from profiler_core.analysis.item import group_item
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.vanished import Vanished, VanishedRow
 from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.markup import breakable
+from profiler_core.markup import breakable, with_units
 from profiler_core.ui.dossier.address import item_link
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.page import section
@@ -22,7 +22,7 @@ def show_vanished(
 ) -> None:
     """A sentence, the groups, and the sizes that are gone."""
     vanished = comparison.vanished
-    section("What vanished", "Buffers that one run allocates in a step and the other does not.")
+    section("What vanished", "Buffers that one run allocates per step and the other does not.")
     if vanished is None:
         st.html(f"<p class=fs-note>{escape(comparison.problem or '')}</p>")
         return
@@ -93,10 +93,10 @@ def _buffers(row: VanishedRow, side: int) -> str:
     """Number and sum."""
     if not row.n[side]:
         return "none"
-    return f"{format_count(row.n[side])} · {format_bytes(row.bytes[side])}"
+    return with_units(f"{format_count(row.n[side])}\u00a0· {format_bytes(row.bytes[side])}")
 
 
 def _signed(size: float) -> str:
     if not size:
         return "–"
-    return f"{'−' if size > 0 else '+'}{format_bytes(abs(size))}"
+    return with_units(f"{'−' if size > 0 else '+'}{format_bytes(abs(size))}")

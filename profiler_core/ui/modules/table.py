@@ -14,7 +14,15 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
 from profiler_core.ui.modules.data import Shown
 from profiler_core.ui.style import colors
-from profiler_core.ui.table import change_us, column_of_time, foreign_text, frame_height
+from profiler_core.ui.table import (
+    NameRoom,
+    change_us,
+    column_of_time,
+    foreign_text,
+    frame_height,
+    name_room,
+    wide_enough,
+)
 
 _MOST_ROWS = 2000
 _LONGEST_HEAD = 10  # characters of a run's name
@@ -77,9 +85,15 @@ def in_tree(row: ModuleRow, most_px: int = _NAME_PX[1]) -> str:
 
 def _room_px(columns: Mapping[str, Sequence[Any]], shown: Shown) -> int:
     """What the columns that have to be seen leave to the names."""
-    described = _columns(shown, 0)
+    described = wide_enough(_columns(shown, 0), columns)
     taken: int = sum(described[name]["width"] for name in columns if name in _NEEDED)
-    return max(_NAME_PX[0], min(_NAME_PX[1], _TABLE_PX - taken))
+    room = _name_room()
+    spare = _TABLE_PX - taken + 2 * (room.px - _NAME_PX[1])  # a wide window is wider than that
+    return max(_NAME_PX[0], min(room.px, spare))
+
+
+def _name_room() -> NameRoom:
+    return name_room(_NAME_PX[1], _LONGEST_NAME)
 
 
 def _name_px(names: Sequence[str], most_px: int) -> int:
@@ -96,13 +110,14 @@ def _name_px(names: Sequence[str], most_px: int) -> int:
 
 def _ending(row: ModuleRow) -> str:
     """The title; of a long path its end, which tells it from others."""
-    title = row_title(row)
-    return title if len(title) <= _LONGEST_NAME else f"…{title[1 - _LONGEST_NAME :]}"
+    title, longest = row_title(row), _name_room().characters
+    return title if len(title) <= longest else f"…{title[1 - longest :]}"
 
 
 def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     """Draw operators, the most expensive of the candidate first."""
-    names = [clipped(row.name, _LONGEST_NAME) for row in rows]
+    longest = _name_room().characters
+    names = [clipped(row.name, longest) for row in rows]
     columns: dict[str, list[Any]] = {"name": names}
     _add_times(columns, rows, [row.delta_ns for row in rows], shown)
     columns["calls"] = [round(row.calls_per_step, 2) for row in rows]
@@ -175,7 +190,9 @@ def _draw(
         styled.map(colour, subset=["delta"]) if shown.is_pair else styled,
         hide_index=True,
         height=frame_height(min(n, _MOST_ROWS), most_px=560),
-        column_config=_columns(shown, _name_px(columns["name"], _room_px(columns, shown))),
+        column_config=wide_enough(
+            _columns(shown, _name_px(columns["name"], _room_px(columns, shown))), columns
+        ),
         on_select=lambda: _from_table(key, items),
         selection_mode="single-cell",
         selection_default={
@@ -213,7 +230,7 @@ def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
             "share",
             format="%.1f %%",
             width=58,
-            help=f"Of the device time of a step of {after}.",
+            help=f"Of the device time per step of {after}.",
         ),
         "calls": number("calls", format="%g", width=66, help="Calls per step."),
         "n": number(

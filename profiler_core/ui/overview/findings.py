@@ -62,7 +62,7 @@ def _show(
         return
     for finding in findings:
         with st.container(
-            horizontal=True, vertical_alignment="center", gap="small", width=_ROW_PX,
+            horizontal=True, vertical_alignment="top", gap="small", width=_ROW_PX,
             key=f"fs_finding_{finding.key}",
         ):  # fmt: skip
             with st.container(width="stretch"):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiler_core.analysis.ranks.job import Job
+from profiler_core.guarded_open import is_open_below
 from profiler_core.ranks.find import RankFiles
 from profiler_core.ranks.rank_sets import ranks_beside
 from profiler_core.store import server_path
@@ -58,7 +59,7 @@ def _may_be_read(entry: Entry, path: Path) -> bool:
         return True
     allowed = server_path.roots(is_local=is_local_server())
     beside = (rank.resolve() for rank in ranks_beside(path).values())
-    return all(any(rank.is_relative_to(root) for root in allowed) for rank in beside)
+    return all(is_open_below(rank, allowed) for rank in beside)
 
 
 def _reasons(without: list[tuple[str, Entry]]) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def _why_none(run_id: str | None) -> str:
     if run_id is None:
         return "This run is not in the history, so no later run can be told to be of its workload."
     return (
-        "No later run of the same workload, shapes, batch and kind of GPU is in the history yet. "
+        "No later run of the same workload, shapes, batch and device is in the history yet. "
         "Change what the finding names, capture again, and come back."
     )
 

@@ -47,7 +47,7 @@ _RULES = """
 .fs-rv-task .fs-late { color:var(--fs-worse); font-weight:550; }
 [class*=st-key-fs_rv_finding] { border-top:1px solid var(--fs-line); padding:10px 0 4px; }
 [class*=st-key-fs_rv_finding] .fs-finding { border-top:0; padding:0; }
-[class*=st-key-fs_rv_told] { padding-left:106px; }
+[class*=st-key-fs_rv_told] { padding-left:132px; }
 @media (max-width:640px) {
   .fs-rv-row { grid-template-columns:minmax(0,1fr) auto; }
   .fs-rv-row > div:first-child { grid-column:1 / -1; }

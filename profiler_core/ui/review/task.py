@@ -10,6 +10,7 @@ from profiler_core.dates import day
 from profiler_core.markup import with_units
 from profiler_core.model.review import STATES, FindingTask, Review, ReviewFinding
 from profiler_core.store import history
+from profiler_core.store.history.review_tasks import LONGEST_OWNER
 from profiler_core.ui.review.doing import told
 from profiler_core.ui.review.remeasure import offer_remeasuring
 from profiler_core.ui.review.words import STATE_WORDS, state_chip
@@ -47,12 +48,19 @@ def _offer_assigning(review: Review, finding: ReviewFinding, task: FindingTask |
     version = task.version if task else 0
     # With the version: the fields show what stands there now, and nothing typed for another.
     key = f"{finding.position}_{finding.key}_{version}"
-    keys = {name: f"fs_rv_{name}_{key}" for name in ("owner", "state", "due")}
+    keys = {name: f"fs_rv_{name}_{key}" for name in ("owner", "somebody", "state", "due")}
+    people = _people(review, task)
     with st.popover("Assign", type="tertiary", key=f"fs_rv_assign_{key}"):
-        st.selectbox(
-            "Owner", _people(review, task), index=0 if task and task.owner else None,
-            format_func=lambda person: _shown(review, person), accept_new_options=True,
-            key=keys["owner"], placeholder="A name",
+        if people:
+            st.selectbox(
+                "Owner", people, index=0 if task and task.owner else None,
+                format_func=lambda person: _shown(review, person), key=keys["owner"],
+                placeholder="Nobody yet",
+            )  # fmt: skip
+        # A field of its own: a list that takes new names drops one that no Enter follows.
+        st.text_input(
+            "Somebody else" if people else "Owner", key=keys["somebody"],
+            max_chars=LONGEST_OWNER, placeholder="A name",
         )  # fmt: skip
         st.segmented_control(
             "State", STATES, default=task.state if task else "open", required=True,
@@ -82,12 +90,13 @@ def _shown(review: Review, person: str) -> str:
 
 def _assign(review_id: str, finding: ReviewFinding, version: int, keys: dict[str, str]) -> None:
     due = st.session_state[keys["due"]]
+    owner = st.session_state[keys["somebody"]].strip() or st.session_state.get(keys["owner"])
     with told("Saved."):
         history.assign_finding(
             review_id,
             finding.reference,
             version,
-            owner=st.session_state[keys["owner"]] or "",
+            owner=owner or "",
             state=st.session_state[keys["state"]],
             due=due.isoformat() if due else None,
             person=writer(),

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from profiler_core.ui.routes.agents import Protocol, agents_routes
 from profiler_core.ui.routes.api_runs import ROUTES as API_RUNS
 from profiler_core.ui.routes.baselines import ROUTES as BASELINES
+from profiler_core.ui.routes.drawn import ROUTES as DRAWN
 from profiler_core.ui.routes.files import ROUTES as FILES
 from profiler_core.ui.routes.gate import ROUTES as GATE
 from profiler_core.ui.routes.health import ROUTES as HEALTH
@@ -22,7 +23,7 @@ from profiler_core.ui.server import base_path
 from profiler_core.ui.upload.route import ROUTES as UPLOAD
 
 OF_MONITORS = (*HEALTH, *READY, *METRICS)
-OF_BROWSERS = (*TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
+OF_BROWSERS: tuple[Route | Mount, ...] = (*DRAWN, *TIMELINE, *MERGED, *UPLOAD, *RUN_ZIP, *FILES)
 OF_PROGRAMS = (*API_RUNS, *BASELINES, *GATE)  # which send an API token (`bearer.py`)
 
 

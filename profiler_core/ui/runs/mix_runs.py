@@ -21,20 +21,23 @@ def mix_runs() -> None:
             for run in line.runs
         }
     )
+    # With keys: without one a field with other options is another field, and empty, and a capture
+    # that starts, or a baseline left out of the candidates, changes the options.
     baseline = st.selectbox(
-        "Baseline", list(names), index=None, format_func=names.__getitem__, placeholder="any run"
-    )
+        "Baseline", list(names), index=None, format_func=names.__getitem__,
+        key="fs_mix_baseline", placeholder="any run",
+    )  # fmt: skip
     # The field grows while it has the focus; in a box of fixed height the button below stays
     # where it is. It would else move away from under the click that takes the focus.
     with st.container(height=_CANDIDATES_PX, border=False):
         candidates = st.multiselect(
             "Candidates",
-            list(names),  # the baseline too: other options would be another field, and empty
+            [name for name in names if name != baseline],
             format_func=names.__getitem__,
+            key="fs_mix_candidates",
             placeholder="one or more runs",
         )
-    others = [key for key in candidates if key != baseline]
-    if st.button("Compare", disabled=baseline is None or not others) and baseline:
-        keys = (baseline, *others)
+    if st.button("Compare", disabled=baseline is None or not candidates) and baseline:
+        keys = (baseline, *candidates)
         choose(keys)
         go_to("overview", query_of(keys))

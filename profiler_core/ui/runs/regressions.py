@@ -7,6 +7,7 @@ import streamlit as st
 from profiler_core.analysis.trend import changes_between
 from profiler_core.analysis.wording.difference import regression_sentence
 from profiler_core.dates import short
+from profiler_core.markup import with_units
 from profiler_core.store import history
 from profiler_core.store.library import key_of_recorded
 from profiler_core.ui.choice import query_of
@@ -38,7 +39,7 @@ def show_regressions() -> str:
             horizontal=True, vertical_alignment="center", gap="medium", key=f"fs_slower_{number}"
         ):
             st.html(
-                f"<p style='margin:0;font-size:14px'>{escape(sentence)}</p>"
+                f"<p style='margin:0;font-size:14px'>{escape(with_units(sentence))}</p>"
                 f"<p class=fs-note style='padding:0'>{escape(short(run.created_at))} UTC</p>",
                 width="stretch",
             )

@@ -112,7 +112,8 @@ def _facts(group: Comparable) -> str:
     if group.created_at:
         facts = [fact for fact in facts if fact not in ("sample", "upload")]
         facts[-1:] = [minute(group.created_at)]
-    return escape(" · ".join(facts))
+    # A line may end behind a dot alone: not within a date or a GPU's name.
+    return escape("\u00a0· ".join(fact.replace(" ", "\u00a0") for fact in facts))
 
 
 def _variants(group: Comparable) -> str:

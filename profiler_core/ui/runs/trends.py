@@ -40,7 +40,8 @@ def show_trends(first_line: FirstLine) -> None:
     if n_runs == 0:
         _nothing_recorded()
         return
-    first_line.answer(trends_line(n_runs, show_regressions()))
+    n_lines = SHARED.get(("n_lines", *now), history.n_lines_of_several)
+    first_line.answer(trends_line(n_runs, n_lines, show_regressions()))
     filters = choose_filters()
     metric, order, since = choose_metric()
     filters = replace(filters, since=since)

@@ -18,6 +18,14 @@ _RULES = """
 .fs-t.fs-trials tbody tr > :nth-child(-n+2) { white-space:normal; overflow-wrap:anywhere;
   min-width:110px; }
 .fs-t.fs-trials tbody tr > :first-child { min-width:156px; } /* default+freezing=true in a line */
+.fs-t.fs-trials td:last-child:not(:nth-child(-n+3)) { white-space:normal; overflow-wrap:anywhere;
+  min-width:130px; }
+@media (max-width:1500px) {
+  .fs-t.fs-trials td, .fs-t.fs-trials tbody tr > :first-child { font-size:13px; }
+  .fs-t.fs-trials thead th { min-width:0; font-size:12.5px; }
+  .fs-t.fs-trials tbody tr > :first-child { min-width:118px; }
+  .fs-t.fs-trials tbody tr > :nth-child(2) { min-width:86px; }
+}
 .fs-t.fs-realised tbody tr > :first-child { white-space:normal; overflow-wrap:anywhere;
   min-width:110px; }
 .fs-t.fs-of-candidates th:nth-child(2), .fs-t.fs-of-candidates td:nth-child(2) { text-align:left; }

@@ -73,7 +73,7 @@ def replay_notes(runs: Sequence[SceneRun]) -> list[str]:
     return [
         f"{run.label}: a CUDA graph replays kernels without their operators, so a convolution that "
         "runs as a matrix product has the colour of a GEMM here; the other pages count it as a "
-        "convolution where another chosen run shows its operator."
+        "convolution where another run of its capture shows its operator."
         for run in runs
         if b"GraphLaunch" in run.index.name_bytes.tobytes()
     ]
