@@ -88,6 +88,7 @@ LONGEST = (
     "browser/test_perfetto.py",
     "capture/elsewhere/test_clusters.py",
     "attack/test_forged_widgets.py",
+    "analysis/test_one_file_finding.py",
 )
 
 

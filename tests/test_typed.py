@@ -1,7 +1,9 @@
 """Threads that decode one class at once, in a process that a null pointer may end."""
 
+import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 THREADS = """
@@ -47,3 +49,31 @@ def test_threads_decode_a_class_that_none_has_met_at_once() -> None:
 def test_msgspec_alone_does_not_survive_that() -> None:
     """Once it does, `profiler_core.typed` can go."""
     assert any(ended("kind").returncode < 0 for _ in range(5))
+
+
+# What msgspec decodes without looking at a class.
+PLAIN = {"dict[str, Any]", "dict[str, msgspec.Raw]", "list[str]", "msgspec.Raw"}
+
+
+def decoded_types(source: str) -> Iterator[str]:
+    """The types that a module hands to msgspec for decoding, as they are written."""
+    for call in ast.walk(ast.parse(source)):
+        if not isinstance(call, ast.Call):
+            continue
+        match ast.unparse(call.func).split("."):
+            case ["msgspec", *_, "decode"]:
+                yield from (ast.unparse(w.value) for w in call.keywords if w.arg == "type")
+            case ["msgspec", *_, "convert" | "Decoder"]:
+                yield ast.unparse(call.args[-1])
+
+
+def unprepared(source: str) -> list[str]:
+    return [t for t in decoded_types(source) if t not in PLAIN and not t.startswith("ready(")]
+
+
+def test_each_type_is_made_ready_where_it_is_decoded() -> None:
+    assert unprepared("msgspec.json.decode(\n    text,\n    type=Kind,\n)") == ["Kind"]
+    assert unprepared("msgspec.convert(value, Kind)") == ["Kind"]
+    core = Path(__file__).parents[1] / "profiler_core"
+    modules = [path for path in core.rglob("*.py") if path.name != "typed.py"]
+    assert {path: types for path in modules if (types := unprepared(path.read_text("utf-8")))} == {}

@@ -23,7 +23,7 @@ def tracked_numbers(comparison: Any) -> Dict[str, float]:
 
     Returns:
         "LABEL/NAME" -> number, such as "default/speed_up"; a number that is not known is left out.
-        Times of a step in ms, compiling in s, memory in GB, as the unprofiled clock has them where
+        Times per step in ms, compiling in s, memory in GB, as the unprofiled clock has them where
         there is one; kernels are launches per step.
     """
     pairs = comparison.pairs if hasattr(comparison, "pairs") else [comparison]

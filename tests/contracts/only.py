@@ -15,6 +15,7 @@ class OnlyContract(Contract):
         allowed_modules: What they may import, each with what lies below it.
         standard_library: Whether all of Python's own modules are allowed too; true unless set.
         not_followed: Of the allowed modules, those whose own imports are left unchecked.
+        except_in: Of the modules, those that are left unchecked, each alone.
         allow_indirect_imports: Whether what the imported modules import is left unchecked; it is
             checked unless this is true.
     """
@@ -25,6 +26,7 @@ class OnlyContract(Contract):
     allowed_modules = fields.SetField(subfield=fields.StringField())
     standard_library = fields.BooleanField(required=False, default=True)
     not_followed = fields.SetField(subfield=fields.StringField(), required=False, default=set())
+    except_in = fields.SetField(subfield=fields.StringField(), required=False, default=set())
     allow_indirect_imports = fields.BooleanField(required=False, default=False)
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
@@ -35,7 +37,7 @@ class OnlyContract(Contract):
             for descendant in (module.name, *graph.find_descendants(module.name))
         }
         illegal = []
-        to_visit, visited = sorted(sources), set(sources)
+        to_visit, visited = sorted(sources - self.except_in), set(sources)
         while to_visit:
             importer = to_visit.pop()
             for imported in sorted(graph.find_modules_directly_imported_by(importer)):
