@@ -4,18 +4,22 @@ import re
 from html import escape, unescape
 
 LONGEST = 400  # characters of one sentence
-_ACTIVE = re.compile(r"[\\`*_{}\[\]|~@#]|:(?=//|[\w+-]+:)|(?<=\bgh)-(?=\d)", re.IGNORECASE)
+# Where a word begins for GitHub: an underscore, which marks emphasis, is no part of it.
+_REFERENCE = r"(?<=gh)(?<![^\W_]gh)-(?=\d)"
+_ACTIVE = re.compile(rf"[\\`*_{{}}\[\]|~@#]|:(?=//|[\w+-]+:)|{_REFERENCE}", re.IGNORECASE)
 # GitHub looks for mentions in what it has rendered, where an entity is the character again.
 _BROKEN = {
     "@": "&#64;&#8203;", "#": "&#35;&#8203;", "-": "-&#8203;", ":": "&#58;", "|": "&#124;",
 }  # fmt: skip
 
 _KEPT = "\n\t\u00a0\u200b\u200d\u202f"  # of lines, of numbers and units, of words, of emoji
-_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,})).*$", re.MULTILINE)  # what it asks to be drawn
+# What a fence asks to be drawn; it may stand in a list.
+_FENCE = re.compile(r"^([ \t>*+\-\d.)]*(?:`{3,}|~{3,})).*$", re.MULTILINE)
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|\w+);")
 _ESCAPED = re.compile(r"\\([@#:\]]|-(?=\d))")
 _OF_DOCUMENT = re.compile(
-    _ENTITY.pattern + r"|</?sub>|<|@|#(?=\d)|(?<=\bgh)-(?=\d)|\](?=[(\[:])|:(?=//)|(?<=\bwww)\.",
+    rf"{_ENTITY.pattern}|</?sub>|<|@|#(?=\d)|{_REFERENCE}|\](?=[(\[:])|:(?=//)|"
+    r"(?<=www)(?<![^\W_]www)\.",
     re.IGNORECASE,
 )
 _AS_TEXT = {
@@ -40,7 +44,15 @@ def document(text: str) -> str:
     shown = "".join(each for each in text if each.isprintable() or each in _KEPT)
     shown = _ENTITY.sub(_character, _FENCE.sub(r"\1", shown))
     shown = _ESCAPED.sub(r"\1", shown)
-    return _OF_DOCUMENT.sub(lambda match: _AS_TEXT.get(match[0], match[0]), shown)
+    return _OF_DOCUMENT.sub(_as_text, shown)
+
+
+def _as_text(match: re.Match[str]) -> str:
+    """What is active as its text; an entity that was none before others were read is text, too."""
+    written = match[0]
+    if _ENTITY.fullmatch(written) and _character(match) != written:
+        return f"&amp;{written[1:]}"
+    return _AS_TEXT.get(written, written)
 
 
 def _character(entity: re.Match[str]) -> str:

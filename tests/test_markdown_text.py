@@ -19,6 +19,9 @@ from profiler_core.markdown_text import document
             "&lt;img src=x> &lt;!-- m --> &lt;SUB onclick=x>",
         ),
         ("```mermaid\nx\n~~~geojson", "```\nx\n~~~"),
+        ("- ```mermaid\nx\n> 1. ~~~geojson", "- ```\nx\n> 1. ~~~"),
+        ("&#&#54;4;a &\\#64;b &#3&#53;;1", "&amp;#64;a &amp;#64;b &amp;#35;1"),
+        ("_www.e.com _GH-4 high-4", "_www&#46;e.com _GH-&#8203;4 high-4"),
         ("a\u202eb\x1b[31m\x00", "ab[31m"),
     ],
 )
