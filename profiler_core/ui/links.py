@@ -1,5 +1,6 @@
 """Links between pages, with the chosen runs and whatever else a page keeps in its URL."""
 
+import re
 from collections.abc import Mapping
 from html import escape
 from typing import NoReturn
@@ -12,6 +13,9 @@ from profiler_core.errors import BadInput
 from profiler_core.page_specs import page_spec
 
 Query = Mapping[str, str | list[str]]
+
+# Nothing in it means anything to Markdown, an underscore inside of a word neither.
+_PLAIN = re.compile(r"[^\W_](_?[^\W_]|[.+=,()·/ -])*")
 
 
 def href(page: str, query: Query | None = None) -> str:
@@ -59,3 +63,11 @@ def go_to(page: str, query: Query | None = None) -> NoReturn:
 def plain_label(text: str) -> str:
     """A label that Markdown leaves alone."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)
+
+
+def plain_option(text: str) -> str:
+    """The same of one choice of several buttons, which stands in the page's address.
+
+    There a name in which nothing is active is to stand as it is.
+    """
+    return text if _PLAIN.fullmatch(text) else plain_label(text)

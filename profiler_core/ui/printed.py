@@ -11,6 +11,7 @@ from profiler_core.guarded_open import open_guarded
 from profiler_core.jobs import service as jobs
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.download import download_button
+from profiler_core.ui.links import plain_label
 
 _LINES = 15
 _LARGEST = 64 << 20  # of a download, bytes: the end, where an error stands
@@ -31,7 +32,7 @@ def show_printed(
     tail = jobs.tail_of(path, _LINES)
     if not tail:
         return
-    with st.container() if is_open else st.expander(title, type="compact"):
+    with st.container() if is_open else st.expander(plain_label(title), type="compact"):
         # Column-reverse keeps the end in sight, however high the box is.
         st.html(f"<div class=fs-log><pre>{escape(tail)}</pre></div>")
         download_button(

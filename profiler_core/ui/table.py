@@ -13,6 +13,7 @@ from profiler_core.markup import Markup, render
 from profiler_core.spreadsheet import harmless_cells
 from profiler_core.ui.base_address import WIDE_COOKIE
 from profiler_core.ui.dossier.address import item_link
+from profiler_core.ui.links import plain_label
 
 _FRAME_ROW_PX = 31  # of st.dataframe, at the theme's size of type
 _FRAME_BORDERS_PX = 3
@@ -55,6 +56,22 @@ def frame_height(n_rows: int, *, most_px: int) -> int:
     return whole if whole <= most_px + _FRAME_ROW_PX else most_px
 
 
+def number_column(head: str, *, help: str, **about: Any) -> Any:  # noqa: A002 - as Streamlit's
+    """`st.column_config.NumberColumn`, whose help may hold names: Streamlit takes it for Markdown.
+
+    Args:
+        head: of the column.
+        help: for whoever points at the head, as text.
+        about: as there.
+    """
+    return st.column_config.NumberColumn(head, help=plain_label(help), **about)
+
+
+def text_column(head: str, *, help: str = "", **about: Any) -> Any:  # noqa: A002
+    """The same of `st.column_config.TextColumn`."""
+    return st.column_config.TextColumn(head, help=plain_label(help) or None, **about)
+
+
 def change_us(change_ns: float) -> float:
     """A change in µs for a column with one decimal, which would call less than that "-0.0"."""
     return change_ns / 1e3 if abs(change_ns) >= _LEAST_CHANGE_NS else 0.0
@@ -70,7 +87,7 @@ def column_of_time(label: str, longest: int, meaning: str, unit: str = "µs") ->
         unit: of the numbers.
     """
     head = clipped(label, longest)
-    return st.column_config.NumberColumn(
+    return number_column(
         f"{head}, {unit}",
         format="%.1f",
         width=max(76, 34 + 7 * len(head)),
@@ -116,7 +133,7 @@ def column_of_each_run(
         form: how numbers are written, as `st.column_config.NumberColumn` takes it.
     """
     return {
-        f"{name}{run}": st.column_config.NumberColumn(
+        f"{name}{run}": number_column(
             # Heads must differ.
             f"→ {head}" + "\u200b" * (run - 1) if run else head,
             format=form,

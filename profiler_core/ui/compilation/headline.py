@@ -6,6 +6,7 @@ from profiler_core.analysis.wording.compilation import evidence, headline
 from profiler_core.ui.address import in_address
 from profiler_core.ui.compilation.data import Compiled
 from profiler_core.ui.headline import show_claim
+from profiler_core.ui.links import plain_option
 from profiler_core.ui.overview.headline import entry_facts
 
 
@@ -20,7 +21,10 @@ def choose_compiled(runs: tuple[Compiled, ...], number: int) -> Compiled:
     if len(runs) == 1:
         return runs[0]
     first = next((n for n, run in enumerate(runs) if run.number == number), 0)
-    label = st.pills("Run", labels, default=labels[first], **in_address("run", labels[first]))
+    label = st.pills(
+        "Run", labels, default=labels[first], format_func=plain_option,
+        **in_address("run", labels[first]),
+    )  # fmt: skip
     return runs[labels.index(label) if label in labels else first]
 
 

@@ -17,8 +17,8 @@ from profiler_core.store import history
 from profiler_core.store.experiments import experiments
 from profiler_core.store.history import HistoryUnavailable
 from profiler_core.ui.experiments.panel import as_it_goes
+from profiler_core.ui.links import plain_label
 from profiler_core.ui.page import FirstLine, section
-from profiler_core.ui.problem_card import escape_markdown
 from profiler_core.ui.table import show_table
 from profiler_core.units import format_share
 
@@ -44,12 +44,12 @@ def experiment_list(current: str | None, first_line: FirstLine) -> None:
         key = experiment.experiment_id
         with st.container(gap="xxsmall", key=f"fs_try_row_{key}"):
             if st.button(
-                escape_markdown(experiment.title), key=f"fs_try_{key}", type="tertiary",
+                plain_label(experiment.title), key=f"fs_try_{key}", type="tertiary",
                 disabled=key == current,
             ):  # fmt: skip
                 st.query_params["experiment"] = key
                 st.rerun(scope="app")
-            st.caption(f"{minute(experiment.created_at)} · {_told(experiment)}")
+            st.caption(f"{minute(experiment.created_at)} · {plain_label(_told(experiment))}")
     show_realised(_kept_predictions())
 
 

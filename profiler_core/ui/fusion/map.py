@@ -20,6 +20,7 @@ from profiler_core.ui.fusion.address import (
     show_candidate,
 )
 from profiler_core.ui.fusion_map.show import draw_map
+from profiler_core.ui.links import plain_option
 from profiler_core.ui.style import colors
 
 MOST_BESIDE = 4  # more have no room for a ribbon
@@ -41,7 +42,9 @@ def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
     st.segmented_control(
         "Candidate",
         [_BESIDE, *range(n)],
-        format_func=lambda k: "Beside each other" if k == _BESIDE else choice.labels[k + 1],
+        format_func=lambda k: (
+            "Beside each other" if k == _BESIDE else plain_option(choice.labels[k + 1])
+        ),
         required=True,
         key="fusion_shown",
         label_visibility="collapsed",

@@ -15,6 +15,7 @@ from profiler_core.ui.counters.words import dram_change
 from profiler_core.ui.dossier.address import picked_row, picking_key
 from profiler_core.ui.download import download_button
 from profiler_core.ui.fusion.address import list_candidate, open_group
+from profiler_core.ui.links import plain_option
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import (
     change_us,
@@ -23,6 +24,8 @@ from profiler_core.ui.table import (
     foreign_text,
     frame_height,
     name_room,
+    number_column,
+    text_column,
     wide_enough,
 )
 
@@ -42,7 +45,7 @@ def choose_listed(pairs: Mapping[int, Pair], listed: int) -> None:
     st.segmented_control(
         "Groups of",
         list(pairs),
-        format_func=lambda number: pairs[number].labels[1],
+        format_func=lambda number: plain_option(pairs[number].labels[1]),
         required=True,
         key="fusion_listed",
         on_change=lambda: list_candidate(st.session_state["fusion_listed"]),
@@ -168,15 +171,17 @@ def _how(group: FoldedGroup) -> str:
 
 
 def _columns(pair: Pair) -> dict[str, Any]:
-    number = st.column_config.NumberColumn
-    text = st.column_config.TextColumn
     return {
-        "group": text("operators of the baseline", width=name_room(_NAME_PX, 0).px, pinned=True),
+        "group": text_column(
+            "operators of the baseline", width=name_room(_NAME_PX, 0).px, pinned=True
+        ),
         **{
             f"t{side}": column_of_time(label, _LONGEST_HEAD, f"{pair.time_word} per step.")
             for side, label in enumerate(pair.labels)
         },
-        "delta": number("Δ µs", format="%+.1f", width=66, help="Below 0: the candidate is faster."),
+        "delta": number_column(
+            "Δ µs", format="%+.1f", width=66, help="Below 0: the candidate is faster."
+        ),
         **column_of_each_run(
             "n",
             "kernels",
@@ -184,18 +189,18 @@ def _columns(pair: Pair) -> dict[str, Any]:
             "kernels per step, without copies and memsets.",
             width_px=66,
         ),
-        "ranks": text(
+        "ranks": text_column(
             "all ranks, µs",
             width=170,
             help=f"Of {pair.labels[1]}: from the fastest to the slowest rank, per step.",
         ),
-        "dram": text(
+        "dram": text_column(
             "DRAM",
             width=150,
             help="Bytes read and written in memory per step, measured by Nsight Compute.",
         ),
-        "source": text("source line", width=140),
-        "module": text("module", width=180),
-        "phase": text("phase", width=80),
-        "how": text("known with", width=130),
+        "source": text_column("source line", width=140),
+        "module": text_column("module", width=180),
+        "phase": text_column("phase", width=80),
+        "how": text_column("known with", width=130),
     }

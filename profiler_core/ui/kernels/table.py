@@ -25,6 +25,8 @@ from profiler_core.ui.table import (
     column_of_time,
     frame_height,
     name_room,
+    number_column,
+    text_column,
     wide_enough,
 )
 
@@ -192,17 +194,17 @@ def _columns(labels: Sequence[str], span: str, measured: Measured) -> dict[str, 
     """Names first, then each run's times: what a phone shows without scrolling."""
     room, longest_head = _room(labels)
     config: dict[str, Any] = {
-        "name": st.column_config.TextColumn("kernel", width=room.px, pinned=True),
+        "name": text_column("kernel", width=room.px, pinned=True),
         **column_of_each_run("n", "calls", labels, f"calls {span}.", width_px=56),
-        "category": st.column_config.TextColumn("kind", width=170),
-        "whole": st.column_config.TextColumn("whole name", width=240),
+        "category": text_column("kind", width=170),
+        "whole": text_column("whole name", width=240),
     }
     for run, label in enumerate(labels):
         config[f"t{run}"] = column_of_time(
             label, longest_head, f"time of all its calls {span}, µs."
         )
         if run:
-            config[f"d{run}"] = st.column_config.NumberColumn(
+            config[f"d{run}"] = number_column(
                 "Δ µs" + "\u200b" * run,  # heads must differ
                 format="%+.1f",
                 width=66,
@@ -212,7 +214,7 @@ def _columns(labels: Sequence[str], span: str, measured: Measured) -> dict[str, 
     for run, counted in enumerate(measured):
         if counted:
             head = f"DRAM MB, {clipped(labels[run], longest_head)}"
-            config[f"m{run}"] = st.column_config.NumberColumn(
+            config[f"m{run}"] = number_column(
                 head,
                 format="%.1f",
                 width=34 + 7 * len(head),

@@ -12,6 +12,7 @@ from profiler_core.analysis.wording.memory import bound, headline
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.headline import show_claim
+from profiler_core.ui.links import plain_option
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
@@ -92,8 +93,9 @@ def choose_candidate(choice: Choice) -> int | None:
     labels = list(choice.labels[1:])
     first = choice.comparison.shown_first
     label = st.pills(
-        "Candidate", labels, default=labels[first], **in_address("beside", labels[first])
-    )
+        "Candidate", labels, default=labels[first], format_func=plain_option,
+        **in_address("beside", labels[first]),
+    )  # fmt: skip
     return (labels.index(label) if label in labels else first) + 1
 
 

@@ -11,6 +11,7 @@ from profiler_core.session.run import Run
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.data import fused
+from profiler_core.ui.links import plain_option
 from profiler_core.ui.reading import trace_path
 
 
@@ -49,7 +50,7 @@ def choose_candidate(choice: Choice) -> int:
     picked = st.segmented_control(
         "Candidate",
         [str(number + 1) for number in range(n)],
-        format_func=lambda number: choice.labels[int(number)],
+        format_func=lambda number: plain_option(choice.labels[int(number)]),
         default=first,
         required=True,
         label_visibility="collapsed",

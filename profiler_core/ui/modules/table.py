@@ -21,6 +21,8 @@ from profiler_core.ui.table import (
     foreign_text,
     frame_height,
     name_room,
+    number_column,
+    text_column,
     wide_enough,
 )
 
@@ -211,12 +213,11 @@ def _from_table(key: str, items: Sequence[Item | None]) -> None:
 
 
 def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
-    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     after = shown.labels[1]
     against = f"Minus what {shown.labels[0]} has."
     return {
-        "name": text("name", width=name_px, pinned=True),
-        "class": text("class", width=120),
+        "name": text_column("name", width=name_px, pinned=True),
+        "class": text_column("class", width=120),
         **{
             f"t{side}": column_of_time(
                 label if shown.is_pair else "time",
@@ -225,38 +226,40 @@ def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
             )
             for side, label in enumerate(shown.labels)
         },
-        "delta": number("Δ µs", format="%+.1f", width=66, help="Below 0: the candidate is faster."),
-        "share": number(
+        "delta": number_column(
+            "Δ µs", format="%+.1f", width=66, help="Below 0: the candidate is faster."
+        ),
+        "share": number_column(
             "share",
             format="%.1f %%",
             width=58,
             help=f"Of the device time per step of {after}.",
         ),
-        "calls": number("calls", format="%g", width=66, help="Calls per step."),
-        "n": number(
+        "calls": number_column("calls", format="%g", width=66, help="Calls per step."),
+        "n": number_column(
             "kernels", format="%g", width=66,
             help=f"Kernels per step of {after} that work for it, shared ones included; copies "
             "and memsets have a column of their own.",
         ),
-        "n_change": number("Δ", format="%+g", width=46, help=against),
-        "shared": number(
+        "n_change": number_column("Δ", format="%+g", width=46, help=against),
+        "shared": number_column(
             "shared, µs", format="%.1f", width=88,
             help=f"Of the time of {after}, its part of kernels that work for others too.",
         ),
-        "copies": number(
+        "copies": number_column(
             "copies", format="%g", width=66,
             help=f"Copies and memsets per step of {after} that work for it.",
         ),
-        "bytes": number(
+        "bytes": number_column(
             "moved, MB", format="%.1f", width=80,
             help=f"Read and written per step of {after}, at least, by the shapes of the tensors.",
         ),
-        "bytes_change": number("Δ MB", format="%+.1f", width=62, help=against),
-        "made": number(
+        "bytes_change": number_column("Δ MB", format="%+.1f", width=62, help=against),
+        "made": number_column(
             "alloc., MB", format="%.1f", width=82,
             help=f"Allocated per step of {after}; a CUDA graph's replay allocates nothing.",
         ),
-        "made_change": number("Δ MB\u200b", format="%+.1f", width=60, help=against),
-        "only": text("", width=50, help=f"new: only {after} runs it."),
-        "path": text("paths", width=230),
+        "made_change": number_column("Δ MB\u200b", format="%+.1f", width=60, help=against),
+        "only": text_column("", width=50, help=f"new: only {after} runs it."),
+        "path": text_column("paths", width=230),
     }  # fmt: skip

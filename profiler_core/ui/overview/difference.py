@@ -17,7 +17,7 @@ from profiler_core.figures.waterfall import bars, waterfall_figure
 from profiler_core.markup import Markup, render
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.dossier.address import item_link
-from profiler_core.ui.links import href
+from profiler_core.ui.links import href, plain_option
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
@@ -63,7 +63,7 @@ def _choose(choice: Choice, numbers: Sequence[int]) -> int:
         numbers,
         default=first,
         required=True,
-        format_func=lambda n: choice.labels[n + 1],
+        format_func=lambda n: plain_option(choice.labels[n + 1]),
         key=f"overview_candidate_{'_'.join(entry.key for entry in choice.entries)}",
         label_visibility="collapsed",
     )
