@@ -4,6 +4,8 @@ On one's own machine any address; on a server for several people an address that
 would let the server be used to reach what only it can reach.
 """
 
+from collections.abc import Sequence
+
 from profiler_core.capture.elsewhere.profiler_route import ProfiledServer
 from profiler_core.door.asker import Asker, Refused, check_may_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, whose, write_down
@@ -74,6 +76,28 @@ def start_server_profile(asker: Asker | None, name: str, traces: str, seconds: f
         if asker.is_own_machine
         else child_environment(_NEEDS, kept_names=settings().capture_variables),
     )
+
+
+def is_profile(command: Sequence[str]) -> bool:
+    """Whether a job of this command profiles a server."""
+    return _MODULE in command
+
+
+def check_still_listed(command: Sequence[str]) -> None:
+    """May the server be profiled still that a job of this command profiles?
+
+    Raises:
+        Refused: it is not listed any more, or writes elsewhere by now.
+        BadInput: settings.toml cannot be used.
+    """
+    listed = settings().servers.values()
+    if not any(
+        {f"--url={server.url}", f"--traces={server.traces}"} <= set(command) for server in listed
+    ):
+        raise Refused(
+            f"The server that it was to profile is not in [servers] of {FILE} any more.",
+            remedy="Choose one from the list.",
+        )
 
 
 def _server_for(name: str, traces: str, asker: Asker) -> Server:

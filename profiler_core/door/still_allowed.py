@@ -8,6 +8,7 @@ from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_n
 from profiler_core.door.asker import Asker, Refused
 from profiler_core.door.hosts import with_its_interpreter
 from profiler_core.door.interpreters import with_listed_interpreters
+from profiler_core.door.servers import check_still_listed, is_profile
 from profiler_core.errors import BadInput, CaptureFailed
 from profiler_core.settings import FILE, settings
 from profiler_core.worker.process import PACKAGE
@@ -20,18 +21,21 @@ _AGAIN = "Start it again."
 
 
 def check_still_allowed(asker: Asker, command: Sequence[str], runner: str | None) -> None:
-    """Would the door start this capture or experiment at this moment?
+    """Would the door start this capture, experiment or profile of a server at this moment?
 
     Args:
         asker: whose it is.
-        command: of the job, as `deeds` and `experimenting` submitted it.
+        command: of the job, as `deeds`, `experimenting` and `servers` submitted it.
         runner: the user of the system that it runs as; None: who runs the server.
 
     Raises:
-        Refused: it names an interpreter or a machine that is on no list any more, or captures run
-            as another user now.
+        Refused: it names an interpreter, a machine or a server that is on no list any more, or
+            captures run as another user now.
         BadInput: settings.toml cannot be used.
     """
+    if is_profile(command):
+        check_still_listed(command)
+        return
     if runner != settings().runner_user:
         raise Refused(
             f"Captures run as another user of the system by now ({FILE}: runner_user).",

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from profiler_core.agents import capturing
@@ -24,7 +24,7 @@ from profiler_core.store.history.database import HistoryUnavailable
 from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.tables import api_tokens as table
 from profiler_core.ui.api_tokens.list import may_revoke
-from profiler_core.ui.routes import OF_PROGRAMS, bearer
+from profiler_core.ui.routes import OF_PROGRAMS, bearer, gate
 from profiler_core.ui.routes.refused_tokens import RefusedTokens
 from profiler_core.ui.sign_in.by_token import SCOPES, scopes_for
 from profiler_core.ui.sign_in.visitor import visitor
@@ -229,6 +229,23 @@ def test_a_refusal_that_cannot_be_recorded_is_a_sentence(
     answer = call("GET", "/api/runs", text)
     assert answer.status == 503
     assert "cannot check tokens" in answer.problem
+
+
+def test_what_waits_its_turn_is_asked_for_anew(
+    team: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A question to the gate waits for others, which may take minutes each."""
+    turn = gate._JUDGING.run
+
+    async def late(person: str, judge: Callable[[], Response]) -> Response:
+        api_tokens.revoke_token(text.split("_")[1], person=account(ISSUER, ADMIN))
+        return await turn(person, judge)
+
+    monkeypatch.setattr(gate._JUDGING, "run", late)
+    text = token_of(RUNNER, "gate")
+    answer = call("POST", "/api/gate", text, {"baseline": "c1.eager", "candidate": "c1.default"})
+    assert (answer.status, "was revoked" in answer.problem) == (401, True)
+    assert not history.entries(action="gate")
 
 
 def test_an_expired_token_opens_nothing(team: Server, monkeypatch: pytest.MonkeyPatch) -> None:

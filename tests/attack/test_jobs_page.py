@@ -157,7 +157,7 @@ def test_an_admin_who_is_none_any_more_sees_own_jobs_on_the_open_page(server: Se
     assert listing.listed_jobs(listing.ALL) == ()
 
 
-@pytest.mark.parametrize("state", ["failed", "interrupted"])
+@pytest.mark.parametrize("state", ["failed", "interrupted", "cancelled"])
 def test_why_a_capture_failed_is_for_whose_it_is(server: Server, state: files.JobState) -> None:
     server.is_at("127.0.0.1", f'{TEAM}admins = ["root@example.org"]\n', RUNNER)
     who = asker()

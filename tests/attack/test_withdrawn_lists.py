@@ -19,6 +19,7 @@ from tests.operate.queued import a_job
 
 CAPTURES = "allow_capture = true\n"
 BOX = '[hosts.box]\nssh = "ada@box"\npython = "/opt/there"\n'
+CHAT = '[servers.chat]\nurl = "http://chat:8000"\ntraces = "/t"\n'
 ENDS = ("--out", "{out}", "--progress", "{progress}")
 
 
@@ -74,6 +75,34 @@ def test_what_waits_for_a_list_that_changed_is_cancelled(
         "there"
     }
     assert cancelled_by(f'{CAPTURES}runner_user = "nobody"\n{lists}{TEAM}{BOX}') == set(commands)
+    database.close_all()
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        f"{CAPTURES}{TEAM}",
+        f'{CAPTURES}{TEAM}[servers.chat]\nurl = "http://other:8000"\ntraces = "/t"\n',
+        f'{CAPTURES}{TEAM}[servers.chat]\nurl = "http://chat:8000"\ntraces = "/u"\n',
+        f"{TEAM}{CHAT}",
+        f"{CAPTURES}{TEAM.replace(RUNNER, 'eve@example.org')}{CHAT}",
+    ],
+)
+def test_a_profile_of_a_server_that_waits_keeps_to_the_list_and_the_role(
+    server: Server, home: Path, then: str
+) -> None:
+    server.is_at("127.0.0.1", f"{CAPTURES}{TEAM}{CHAT}")
+    command = module_words(
+        "profiler_core.cli.server_profile_job", "u", "--url=http://chat:8000", "--traces=/t",
+        "--seconds=1",
+    )  # fmt: skip
+    person = person_of(RUNNER)
+    with a_job(
+        home, "queued", supervised=True, kind="ingest", owner=person, command=tuple(command)
+    ) as job:
+        assert look_at_rights() == ()
+        server.is_at("127.0.0.1", then)
+        assert look_at_rights() == (job.name,)
     database.close_all()
 
 

@@ -18,7 +18,7 @@ from profiler_core.store import history, library
 from profiler_core.store.sweeps import key_of, place_of
 from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.jobs.stop import cancel_button
-from profiler_core.ui.jobs.told import show_log, show_problem
+from profiler_core.ui.jobs.told import reason_of, show_log, show_problem
 from profiler_core.ui.links import go_to
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.sweep.choose import query_of_sweep
@@ -122,7 +122,7 @@ def _sentence(job: Job) -> None:
         latest = job.progress.latest
         _note(latest.text if latest and latest.text else "Starting the processes.")
     elif job.state == "cancelled":
-        why = f"{job.error} {job.remedy or ''}" if job.error else "Cancelled."
+        why = reason_of(job) or "Cancelled."
         kept_note = "What had been measured until then is kept with the runs."
         nothing_note = "Nothing had been measured yet."
         _note(f"{why} {kept_note if _comparison(job) else nothing_note}")

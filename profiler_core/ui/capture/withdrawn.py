@@ -2,7 +2,8 @@
 
 A capture may wait for its device for hours. Whoever lost the role, or whose server allows no
 captures any more, would have code run then: such a job is cancelled, and one whose supervisor asks
-(`jobs/rights.py`) starts only after a yes. What runs already goes on: admins can stop it.
+(`jobs/rights.py`) starts only after a yes. The profile of a server that waits is cancelled
+likewise. What runs already goes on: admins can stop it.
 
 Of a token that was revoked everything that waits is cancelled, and what runs code on a device also
 where it runs: whoever had it may be anybody. Runs that it sent and that are just read are kept.
@@ -14,12 +15,14 @@ from typing import NamedTuple
 
 from profiler_core import home
 from profiler_core.door.asker import Refused, why_no_capture
+from profiler_core.door.servers import is_profile
 from profiler_core.door.still_allowed import check_still_allowed
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs import directory as files
 from profiler_core.jobs import rights
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.directory import MEASURING, JobSpec, JobStatus
+from profiler_core.person import is_account
 from profiler_core.settings import settings
 
 _LOOK_EVERY_S = 1.0
@@ -76,9 +79,15 @@ def _withdrawal(spec: JobSpec, status: JobStatus) -> _Withdrawal | None:
             "The API token that asked for this was revoked.", "Ask for it with another token."
         )
     # A capture that was started may still wait for the device that somebody uses from a shell.
-    if rights.is_asked_for(spec) and (waits or jobs.job(spec.job_id).state == "queued"):
+    needs_right = rights.is_asked_for(spec) or _is_profile(spec)
+    if needs_right and (waits or jobs.job(spec.job_id).state == "queued"):
         return _why_not(spec)
     return None
+
+
+def _is_profile(spec: JobSpec) -> bool:
+    """Of a server, by somebody who signed in or by a token."""
+    return is_profile(spec.command) and spec.owner is not None and is_account(spec.owner)
 
 
 def _is_token_good(token_id: str) -> bool:

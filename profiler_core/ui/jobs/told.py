@@ -28,6 +28,11 @@ def show_problem(job: Job, *, error: str, remedy: str) -> None:
         st.html("<p class=fs-note>It failed; who started it sees why.</p>")
 
 
+def reason_of(job: Job) -> str:
+    """Why it was cancelled, and what can be done; "" where its person did that, and for others."""
+    return f"{job.error} {job.remedy or ''}".rstrip() if job.error and _may_see(job) else ""
+
+
 def show_log(job: Job, *, is_open: bool = False) -> None:
     """The last lines that it printed, and a button that downloads all.
 

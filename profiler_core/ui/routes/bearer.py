@@ -72,6 +72,7 @@ def by_token(
                 still = admitted.again()
                 return _counted(still) if isinstance(still, Response) else None
 
+            request.state.refusal = refusal
             with acting_via(admitted.via):
                 try:
                     whole = checked_when_whole(request, refusal)
@@ -92,6 +93,17 @@ def by_token(
         return checked
 
     return decorate
+
+
+def check_still_allowed(request: Request) -> None:
+    """Ask again after a wait; may wait for the database.
+
+    Raises:
+        NoLongerAllowed: the token, or its person's right, ended since the request came.
+    """
+    refused = request.state.refusal()
+    if refused is not None:
+        raise NoLongerAllowed(refused)
 
 
 async def admission(connection: HTTPConnection, scope: str, deed: Deed) -> Admitted | Response:

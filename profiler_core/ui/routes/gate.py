@@ -13,7 +13,12 @@ from starlette.routing import Route
 from profiler_core.door import deeds
 from profiler_core.door.turns import Turns
 from profiler_core.errors import BadInput
-from profiler_core.ui.routes.bearer import answered_json, by_token, json_object
+from profiler_core.ui.routes.bearer import (
+    answered_json,
+    by_token,
+    check_still_allowed,
+    json_object,
+)
 from profiler_core.ui.sign_in.asker import asker_of
 from profiler_core.ui.sign_in.visitor import Visitor
 
@@ -29,6 +34,7 @@ async def judge(request: Request, who: Visitor) -> Response:
     def judged() -> Response:
         from profiler_core.store.judging import Judged  # late: it brings the database along
 
+        check_still_allowed(request)  # its turn may come much later
         answer = deeds.start_judging(asker_of(who), baseline, candidate, limits, same).result(
             Judged,
             ended="The runs could not be judged: the process was ended.",
