@@ -1,7 +1,7 @@
 """Files on their way in: `<uploads>/.incoming/<upload_id>/`, until they become runs.
 
-Each file has a place, a small number. Its name is what people called it: shown, sorted by,
-never used as a path.
+Each file has a place, a small number. Its name is what people called it: sorted by, shown as
+`shown` says, never used as a path.
 
     <place>.part   being received
     <place>.data   received whole
@@ -94,7 +94,7 @@ def part_path(upload_id: str, position: int) -> Path:
 
 def keep(partial: Path, name: str) -> None:
     """The file is whole: give it its name."""
-    note = _Note(displayable(name))
+    note = _Note(kept_name(name))
     partial.with_suffix(".json").write_bytes(msgspec.json.encode(note))
     partial.replace(partial.with_suffix(".data"))
 
@@ -194,17 +194,18 @@ def _marked(mark: Path, now: float, touched: float) -> float:
     return now
 
 
-def displayable(name: str) -> str:
-    """A name without control characters, not endless, never empty.
+def kept_name(name: str) -> str:
+    """The name by which files belong together, with the folders in it; never empty.
 
-    Long enough for any path: files belong together by the folders in it.
+    Long enough for any path, and no two folders become one: what cannot be shown stays in it.
     """
-    printable = "".join(c if c.isprintable() else " " for c in name.replace("\\", "/"))
-    parts = [part for part in printable.split("/") if part.strip() and part not in (".", "..")]
+    text = name.replace("\\", "/").encode("utf-8", "replace").decode("utf-8")
+    parts = [part for part in text.split("/") if part not in ("", ".", "..")]
     joined = "/".join(part[-_LONGEST_PART:] for part in parts)
-    return joined[-_LONGEST_PATH:].strip() or "unnamed"
+    return joined[-_LONGEST_PATH:] or "unnamed"
 
 
 def shown(name: str) -> str:
-    """The end of a long name."""
-    return name[-_LONGEST_NAME:].strip()
+    """The end of a long name, without control characters; never empty."""
+    end = name[-_LONGEST_NAME:]
+    return "".join(c if c.isprintable() else " " for c in end).strip() or "unnamed"

@@ -207,7 +207,7 @@ def _members(
                     f"{file.label} is damaged at {member.filename[:200]}: {error}.",
                     remedy="Pack it again.",
                 ) from error
-            name = incoming.displayable(f"{folder}/{member.filename}")
+            name = incoming.kept_name(f"{folder}/{member.filename}")
             try:
                 kind = kind_of(path)
             except BadInput as problem:

@@ -59,3 +59,17 @@ def test_what_another_history_deleted_stays_in_its_trash(home: Path) -> None:
     assert len(history.reconcile().recorded) == 2
     assert not (home / "runs" / "c0").exists()
     assert len(list((home / "runs" / ".trash").iterdir())) == 1
+
+
+def test_what_is_said_after_another_home_took_its_place_is_kept_there(home: Path) -> None:
+    database.close_all()
+    other = Path(shutil.copytree(home, home.with_name("other")))
+    history.tag("c0.default", "before")  # its connection stays open
+    home.rename(home.with_name("moved"))
+    other.rename(home)
+    history.tag("c1.default", "after")
+    history.delete_run("c2.default")
+    database.close_all()  # as a process that starts later sees it
+    assert history.run("c0.default").tags == ()
+    assert history.run("c1.default").tags == ("after",)
+    assert [deletion.run_ids for deletion in history.trash_contents()] == [("c2.default",)]

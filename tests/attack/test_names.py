@@ -3,7 +3,9 @@
 import io
 import json
 import os
+import shutil
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -114,3 +116,36 @@ def test_a_run_of_a_capture_with_an_endless_name_is_refused_in_words(
     (run / "run.json").write_text(json.dumps(record | {"capture_id": capture_id}))
     with pytest.raises(NotARun, match="cannot be the name of a folder"):
         history.receive(run)
+
+
+@pytest.mark.parametrize("other", ["a\u3000b", "a\xa0b"])
+def test_folders_whose_names_look_alike_are_two_runs(
+    home: Path, tmp_path: Path, other: str
+) -> None:
+    first = redated_copy(tmp_path, "c1", variant="eager", run_id="first")  # it has no trace
+    second = redated_copy(tmp_path, "c2", whole=True, run_id="second")
+    with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
+        for run, folder in ((first, "a b"), (second, other)):
+            for file in run.rglob("*"):
+                if file.is_file():
+                    archive.write(file, f"{folder}/{file.relative_to(run)}")
+    recorded, _ = history.receive(tmp_path / "both.zip")
+    traces = {run.run_id: history.directory_of(run) / "trace.json.gz" for run in recorded}
+    assert not traces.pop("first").exists()
+    assert traces.pop("second").read_bytes() == (second / "trace.json.gz").read_bytes()
+    assert not traces
+
+
+@pytest.mark.parametrize("capture_id", ["実験" * 20, "ü" * 127, ".hidden", ""])
+def test_a_run_of_any_capture_is_kept_among_the_artifacts(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capture_id: str
+) -> None:
+    monkeypatch.setenv("FUSIONSCOPE_ARTIFACTS_URL", f"file://{tmp_path / 'artifacts'}")
+    run = redated_copy(home, "c1")
+    record = json.loads((run / "run.json").read_text()) | {"capture_id": capture_id}
+    (run / "run.json").write_text(json.dumps(record))
+    assert history.reconcile() == history.Reconciled(("c1.default",), ())
+    shutil.rmtree(run.parent)
+    inside = json.loads((history.directory_of(history.run("c1.default")) / "run.json").read_text())
+    assert inside == record
+    assert history.reconcile() == history.Reconciled((), ())

@@ -7,6 +7,7 @@ who can write to a bucket need not be trusted. Artifacts of earlier versions,
 `<capture>/<folder>.zip`, are still read.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ from profiler_core.store.key_parts import encode_part
 
 _BLOCK_BYTES = 1 << 20
 _MARKS = ".trash"  # folder of an empty file for each artifact that was deleted
+_LONGEST_FOLDER = 255  # bytes, of a name on a disk
 _BY_CONTENT = re.compile(r"[^/]+/([0-9a-f]{64})\.zip")
 
 
@@ -203,7 +205,15 @@ def artifacts() -> Artifacts | None:
 
 def name_of(capture_id: str, content: str) -> str:
     """The artifact's name of a run, by the hash of its files; safe as a path everywhere."""
-    return f"{encode_part(capture_id) or '~'}/{content}.zip"
+    return f"{_folder_of(capture_id)}/{content}.zip"
+
+
+def _folder_of(capture_id: str) -> str:
+    encoded = encode_part(capture_id) or "~"
+    if len(encoded) > _LONGEST_FOLDER:  # a letter that is no ASCII takes up to twelve
+        digest = hashlib.sha256(capture_id.encode("utf-8", "replace")).hexdigest()
+        encoded = f"{encode_part(capture_id[:10])}-{digest[:32]}"
+    return f"~2E{encoded[1:]}" if encoded.startswith(".") else encoded
 
 
 @lru_cache(maxsize=512)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
@@ -26,6 +26,13 @@ _WAIT_S = 30.0  # for another writer; a transaction of ours takes milliseconds
 _WRITING = "fusionscope_writing"
 UNFINISHED = "restore_unfinished"  # in a home, while a backup is put into it
 _ENGINES: list[Engine] = []
+
+
+class _Opened(NamedTuple):
+    """A database with the schema of this version. file: which one it is, of SQLite."""
+
+    engine: Engine
+    file: tuple[int, int] | None
 
 
 class HistoryUnavailable(BadInput):
@@ -166,20 +173,35 @@ def _as_unavailable() -> Iterator[None]:
 
 
 def _engine() -> Engine:
-    engine = _migrated(database_url().render_as_string(hide_password=False), os.getpid())
-    is_file = engine.dialect.name == "sqlite"
-    if is_file and not Path(str(engine.url.database)).exists():
+    url = database_url().render_as_string(hide_password=False)
+    opened = _migrated(url, os.getpid())
+    file = _file_of(opened.engine)
+    if file is None and opened.file is not None:
         # A pool writes into the file wherever that is now, and makes an empty one beside it.
         raise HistoryUnavailable(
-            f"{engine.url.database} was moved or deleted while this process works with it.",
+            f"{opened.engine.url.database} was moved or deleted while this process works with it.",
             remedy="Put it back where it was, or start again what uses it.",
         )
-    return engine
+    if file != opened.file:  # another one lies there: what goes into the first, nobody sees again
+        close_all()
+        opened = _migrated(url, os.getpid())
+    return opened.engine
+
+
+def _file_of(engine: Engine) -> tuple[int, int] | None:
+    """Which file an SQLite's is, wherever it is moved; None: it is not there, or no file's."""
+    if engine.dialect.name != "sqlite":
+        return None
+    try:
+        status = Path(str(engine.url.database)).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 # A connection must not be shared with a forked child, so the process is part of the key.
 @lru_cache(maxsize=8)
-def _migrated(url: str, process: int) -> Engine:
+def _migrated(url: str, process: int) -> _Opened:
     del process
     if (home_directory() / UNFINISHED).exists():
         raise HistoryUnavailable(
@@ -192,7 +214,7 @@ def _migrated(url: str, process: int) -> Engine:
     with engine.connect() as plain:
         if version_of(plain) != HEAD:  # asked as a reader, who waits for no writer
             migrate(plain.execution_options(**{_WRITING: True}))
-    return engine
+    return _Opened(engine, _file_of(engine))
 
 
 def _new_engine(url: URL) -> Engine:

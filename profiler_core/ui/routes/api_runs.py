@@ -57,7 +57,7 @@ async def archive(request: Request, who: Visitor) -> Response:
 async def push(request: Request, who: Visitor) -> Response:
     """Take a .zip of a run or a capture (or a trace), record it, and answer with its runs."""
     upload_id = incoming.new_upload_id()
-    name = incoming.displayable(request.query_params.get("name", "run.zip"))
+    name = incoming.kept_name(request.query_params.get("name", "run.zip"))
     partial = incoming.part_path(upload_id, 0)
     try:
         taken = await take_file(request, upload_id, partial, name, who.person)
@@ -74,7 +74,9 @@ async def push(request: Request, who: Visitor) -> Response:
         from profiler_core.store.history.pushed import Pushed
 
         try:
-            job_id = deeds.start_recording_push(asker_of(who), upload_id, name, means())
+            job_id = deeds.start_recording_push(
+                asker_of(who), upload_id, incoming.shown(name), means()
+            )
         except FusionscopeError:
             incoming.forget(upload_id)
             raise

@@ -40,10 +40,12 @@ class _RefusedError(Exception):
 @guarded(SCOPE, "upload")
 async def receive(request: Request, upload_id: str) -> Response:
     """Take the file, or say in one sentence why not. Nothing stays of a file that is not whole."""
-    name = incoming.displayable(request.query_params.get("name", ""))
+    name = incoming.kept_name(request.query_params.get("name", ""))
     partial = incoming.part_path(upload_id, _number(request.path_params["place"]))
     taken = await take_file(request, upload_id, partial, name, request.state.person)
-    return taken if isinstance(taken, Response) else JSONResponse({"name": name, "bytes": taken})
+    return taken if isinstance(taken, Response) else JSONResponse(
+        {"name": incoming.shown(name), "bytes": taken}
+    )
 
 
 async def take_file(
@@ -55,16 +57,17 @@ async def take_file(
         request: its body is the file.
         upload_id: of the upload.
         partial: where to receive it (`incoming.part_path`).
-        name: as it may be shown.
+        name: by which it is kept.
         person: whose room it takes.
     """
+    label = incoming.shown(name)
     try:
         left = await anyio.to_thread.run_sync(room_left, person)
         _check_length(request, partial, left)
-        await anyio.to_thread.run_sync(_begin, person, upload_id, partial, name)
+        await anyio.to_thread.run_sync(_begin, person, upload_id, partial, label)
         n_bytes = await _to_disk(request, partial, left)
         if not n_bytes:
-            raise _RefusedError(422, f"{name} is empty.", "Choose the file that holds the trace.")
+            raise _RefusedError(422, f"{label} is empty.", "Choose the file that holds the trace.")
         # Other tabs may have sent files meanwhile.
         if left is not None and await anyio.to_thread.run_sync(is_over_quota, person):
             raise _no_room_left(max(0, left - n_bytes))
@@ -75,7 +78,7 @@ async def take_file(
     except ClientDisconnect:
         return problem(400, "The upload was broken off.", "Send the file again.")
     except OSError as error:
-        return problem(507, f"The disk did not take {name}: {error.strerror}.", "Make room on it.")
+        return problem(507, f"The disk did not take {label}: {error.strerror}.", "Make room on it.")
     finally:
         partial.unlink(missing_ok=True)
     return n_bytes
