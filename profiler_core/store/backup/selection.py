@@ -45,7 +45,9 @@ class Unit:
         return read_record(self.run, may_be_alive=True)[0].status == "running"
 
     def version(self) -> tuple[tuple[str, int, int], ...] | None:
-        """Changes when a file of it does; None: one of them is gone."""
+        """Changes when a file of it does; None: one of them is gone, or one more is there."""
+        if self.run is not None and _files_of(self.run) != self.files:
+            return None  # it was still captured when they were listed, and has ended since
         try:
             stats = [(str(path), path.stat()) for path in self.files]
         except FileNotFoundError:
@@ -73,16 +75,21 @@ def units(choice: Choice) -> Iterator[Unit]:
 
 def _of_capture(capture: Path) -> Iterator[Unit]:
     runs = [folder for folder in (capture, *_entries(capture)) if _is_run(folder)]
-    files = list(kept_files(capture))
     for run in runs:
-        inner = [folder for folder in runs if folder != run and folder.is_relative_to(run)]
-        own = tuple(path for path in files if path.is_relative_to(run) and not _below(path, inner))
-        yield Unit(run, own, run)
+        yield Unit(run, _files_of(run), run)
+    files = list(kept_files(capture))
     is_experiment = (capture / EXPERIMENT).is_file()
     apart = [capture / name for name in NOT_KEPT] if is_experiment else []
     loose = tuple(path for path in files if not _below(path, [*runs, *apart]))
     if loose and (runs or is_experiment):  # without any run it is being made, or deleted
         yield Unit(capture, loose, stands_alone=is_experiment)
+
+
+def _files_of(run: Path) -> tuple[Path, ...]:
+    """What belongs to a run as it is now: a capture's folder that is one itself may hold others."""
+    is_capture = run.parent.parent == home_directory()
+    inner = [folder for folder in _entries(run) if _is_run(folder)] if is_capture else []
+    return tuple(path for path in kept_files(run) if not _below(path, inner))
 
 
 def _below(path: Path, folders: list[Path]) -> bool:

@@ -43,8 +43,10 @@ async def receive(request: Request, upload_id: str) -> Response:
     name = incoming.kept_name(request.query_params.get("name", ""))
     partial = incoming.part_path(upload_id, _number(request.path_params["place"]))
     taken = await take_file(request, upload_id, partial, name, request.state.person)
-    return taken if isinstance(taken, Response) else JSONResponse(
-        {"name": incoming.shown(name), "bytes": taken}
+    return (
+        taken
+        if isinstance(taken, Response)
+        else JSONResponse({"name": incoming.shown(name), "bytes": taken})
     )
 
 

@@ -14,7 +14,7 @@ from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
 from profiler_core.owner_file import write_owner
 from profiler_core.store import history
-from profiler_core.store.backup import Choice, back_up, check, restore
+from profiler_core.store.backup import Choice, back_up, check, restore, selection
 from profiler_core.store.backup.vaults import FolderVault, backups_in, source_of
 from profiler_core.store.history import database, dump
 from tests.store.history.any_rows import fill, rows_of
@@ -155,6 +155,37 @@ def test_a_run_that_is_captured_is_left_out_and_one_that_ended_is_whole(home, tm
     assert sum("runs/c1/default/" in file.path for file in manifest.files) == len(
         [path for path in (home / "runs/c1/default").rglob("*") if path.is_file()]
     )
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("when", ["before it is looked at", "while it is looked at"])
+def test_a_run_that_ends_meanwhile_is_in_it_whole_or_not_at_all(
+    home, tmp_path, monkeypatch, move_to, when
+):
+    redated_copy(home, "c1", variant="eager")
+    running = redated_copy(home, "c1", status="running")
+    ended = (running / "run.json").read_text().replace('"running"', '"finished"')
+    with monkeypatch.context() as patch:
+
+        def end(*_):
+            (running / "trace.json.gz").write_bytes(b"a trace")
+            (running / "run.json").write_text(ended)
+
+        if when == "before it is looked at":  # the baseline's files take minutes
+            keep = FolderVault.keep
+            patch.setattr(FolderVault, "keep", lambda *a: (keep(*a), "eager" in a[1] and end())[0])
+        else:
+            is_made = selection.Unit.is_being_made.fget
+            patch.setattr(
+                selection.Unit, "is_being_made", property(lambda unit: (end(), is_made(unit))[1])
+            )
+        back_up(FolderVault(tmp_path / "kept"), Choice())
+    new_home = move_to("sqlite")
+    restore(source_of(tmp_path / "kept"))
+    kept = new_home / "runs" / "c1" / "default"
+    assert not kept.exists() or {path.name for path in kept.iterdir()} == {
+        "run.json", "trace.json.gz",
+    }  # fmt: skip
 
 
 def test_a_run_that_is_recorded_meanwhile_is_in_it_whole_or_not_at_all(
