@@ -163,7 +163,7 @@ def test_a_run_that_ends_meanwhile_is_in_it_whole_or_not_at_all(
     home, tmp_path, monkeypatch, move_to, when
 ):
     redated_copy(home, "c1", variant="eager")
-    running = redated_copy(home, "c1", status="running")
+    running = redated_copy(home, "c1", variant="reduce-overhead", status="running")
     ended = (running / "run.json").read_text().replace('"running"', '"finished"')
     with monkeypatch.context() as patch:
 
@@ -182,7 +182,7 @@ def test_a_run_that_ends_meanwhile_is_in_it_whole_or_not_at_all(
         back_up(FolderVault(tmp_path / "kept"), Choice())
     new_home = move_to("sqlite")
     restore(source_of(tmp_path / "kept"))
-    kept = new_home / "runs" / "c1" / "default"
+    kept = new_home / "runs" / "c1" / "reduce-overhead"
     assert not kept.exists() or {path.name for path in kept.iterdir()} == {
         "run.json", "trace.json.gz",
     }  # fmt: skip
