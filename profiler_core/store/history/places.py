@@ -53,8 +53,11 @@ def person_of(key: str) -> str | None:
 
 
 def has_run(directory: Path | None) -> bool:
-    """Is there a run directory?"""
-    return directory is not None and (directory / names.RUN_JSON).is_file()
+    """Is there a run directory, as far as this user may look?"""
+    try:
+        return directory is not None and (directory / names.RUN_JSON).is_file()
+    except PermissionError:
+        return False
 
 
 def run_directories() -> tuple[Path, ...]:
@@ -73,7 +76,7 @@ def run_directories() -> tuple[Path, ...]:
 def folders_in(folder: Path) -> list[Path]:
     """The folders in it, hidden ones and links to folders too; none where there is no folder.
 
-    Without those that have no text for a name.
+    Nor where this user may not look. Without those that have no text for a name.
 
     `Path.glob` raises where another process deletes one of them while it looks.
     """
@@ -81,8 +84,19 @@ def folders_in(folder: Path) -> list[Path]:
         with os.scandir(folder) as entries:
             named = (entry for entry in entries if names.is_text(entry.name))
             return [Path(entry.path) for entry in named if entry.is_dir()]
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
+
+
+def closed() -> Iterator[Path]:
+    """Folders among the captures and uploads that this user may not look into."""
+    for folder in (folder for root in roots().values() for folder in folders_in(root)):
+        try:
+            os.scandir(folder).close()
+        except PermissionError:
+            yield folder
+        except OSError:  # deleted just now
+            continue
 
 
 def nameless() -> Iterator[Path]:

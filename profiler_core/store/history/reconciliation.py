@@ -108,11 +108,10 @@ def reconcile(say: Say | None = None) -> Reconciled:
     Raises:
         BadInput: the history or the artifacts cannot be reached at all.
     """
-    _sweep()
+    problems = list(_sweep())
     catalogue.refresh(everything=True)
     keep_predictions(experiments(places.roots()["run"], _EXPERIMENTS))
     recorded: list[str] = []
-    problems: list[tuple[str, str]] = []
 
     def work_off(tasks: Sequence[_Task], task: Callable[[_Task], RecordedRun]) -> None:
         for n_done, subject in enumerate(tasks):
@@ -135,6 +134,11 @@ def reconcile(say: Say | None = None) -> Reconciled:
         for folder in places.nameless()
         if places.has_run(folder) or any(map(places.has_run, folder.glob("*/")))
     ]
+    problems += [
+        (f"{folder.parent.name}/{folder.name}", "Not recorded: this user may not read it.")
+        for folder in places.closed()
+        if not folder.name.startswith(".")
+    ]
     artifact_store = artifacts()
     if artifact_store is not None:
         stored_names = set(artifact_store.names())  # what was just recorded is known by now
@@ -142,9 +146,13 @@ def reconcile(say: Say | None = None) -> Reconciled:
     return Reconciled(tuple(recorded), tuple(problems))
 
 
-def _sweep() -> None:
-    """What a process that died left: deletions half way, copies from long ago."""
-    settle()
+def _sweep() -> tuple[tuple[str, str], ...]:
+    """What a process that died left: deletions half way, copies from long ago.
+
+    Returns:
+        What of it is left: (a deletion, why).
+    """
+    problems = settle()
     put_back_later_deletions()
     empty_old()
     forget_old_caches()
@@ -159,3 +167,4 @@ def _sweep() -> None:
     artifact_store = artifacts()
     if artifact_store is not None:
         artifact_store.sweep()
+    return problems

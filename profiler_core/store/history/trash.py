@@ -7,6 +7,7 @@ makes them follow later. Baselines and reviewed runs are never deleted.
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, insert, or_, select, true, update
 
@@ -16,7 +17,7 @@ from profiler_core.store.history import places, trash_files
 from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.history.audit import note
 from profiler_core.store.history.claims import is_another_run
-from profiler_core.store.history.database import reading, writing
+from profiler_core.store.history.database import HistoryUnavailable, reading, writing
 from profiler_core.store.history.marks import marked_captures
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.moments import person as this_person
@@ -48,6 +49,10 @@ class _MarkedError(BadInput):
 
 class _GoneError(BadInput):
     """Somebody else deletes it, or has."""
+
+
+class _ElsewhereError(BadInput):
+    """Somebody else put it back, or deleted it for good."""
 
 
 def delete_run(run_id: str, *, person: str | None = None) -> str:
@@ -142,14 +147,21 @@ def empty_old(*, at: str | None = None) -> tuple[Deletion, ...]:
     with reading() as connection:
         query = select(deletions).where(LYING)
         old = [d for d in deletions_of(connection, query, at=at) if d.days_left <= 0]
-    return tuple(_empty(deletion, None) for deletion in old)
+    emptied = []
+    for deletion in old:
+        with suppress(_ElsewhereError):  # another server was faster
+            emptied.append(_empty(deletion, None))
+    return tuple(emptied)
 
 
-def settle() -> None:
+def settle() -> tuple[tuple[str, str], ...]:
     """Let this machine's files and the artifacts follow what the database says.
 
+    Returns:
+        Each deletion that they could not follow, by its title, and why; the next time tries again.
+
     Raises:
-        BadInput: the database cannot be reached.
+        HistoryUnavailable: the database cannot be reached.
     """
     here = trash_files.ids_here()
     with reading() as connection:
@@ -158,8 +170,15 @@ def settle() -> None:
     # Decided on another machine, or copied back by hand.
     lying = {name for name, row in states.items() if row.state == DONE[DELETING]}
     returned = {name for name in lying if trash_files.is_any_at(states[name].keys)}
-    for deletion_id in sorted(unfinished | returned | (here - lying)):
-        _follow(deletion_id)
+    problems = []
+    for deletion_id in sorted((unfinished | returned | (here - lying)) & states.keys()):
+        try:
+            _follow(deletion_id)
+        except HistoryUnavailable:
+            raise
+        except BadInput as error:  # one folder keeps no other out
+            problems.append((states[deletion_id].title, error.problem))
+    return tuple(problems)
 
 
 def _delete(
@@ -233,7 +252,7 @@ def _decide(deletion: Deletion, state: str, action: str, person: str | None) -> 
             update(deletions).where(deletions.c.deletion_id == ids, LYING).values(state=state)
         )
         if not changed.rowcount:
-            raise BadInput(
+            raise _ElsewhereError(
                 f"“{deletion.title}” does not lie in the trash any more.", remedy="Reload the page."
             )
         for subject in deletion.run_ids or (deletion.title,):
