@@ -209,17 +209,25 @@ def _read_record(file: Path, folder: Path, *, is_copy: bool) -> RunRecord:
     return with_current_status(read_run_json(file), folder, may_be_alive=not is_copy)
 
 
+def unpacked_folder(file: Path) -> Path:
+    """Where the files of an archive are unpacked to, in the cache.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return cache_directory() / "archives" / fingerprint(file)
+
+
 def unpacked(file: Path) -> Path:
     """The folder with the files of an archive, unpacked on its first opening."""
-    content = fingerprint(file)
-    folder = cache_directory() / "archives" / content
+    folder = unpacked_folder(file)
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
     try:
         archive.unpack(file, scratch, configured())
-        check_unchanged(file, content)
+        check_unchanged(file, folder.name)
         scratch.rename(folder)
     except OSError as error:
         if not folder.is_dir():  # else another process was faster

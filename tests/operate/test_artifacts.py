@@ -1,6 +1,7 @@
 """Runs of one capture that come one by one stay apart, and a known run's files stay its own."""
 
 import json
+import shutil
 import zipfile
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from profiler_core.errors import BadInput
 from profiler_core.store import history
 from profiler_core.store.history import database
-from profiler_core.store.history.artifacts import artifacts
+from profiler_core.store.history.artifacts import _checked_run, artifacts
 from tests.store.history.samples import redated_copy
 
 
@@ -83,6 +84,19 @@ def test_a_changed_artifact_is_refused(variants, kept, tmp_path, monkeypatch):
     assert "was changed since it was stored" in sentence
     changed.write_bytes(good)
     assert history.reconcile().recorded == (first,)
+
+
+@pytest.mark.parametrize("damage", ["its folder was deleted", "a power cut emptied a file"])
+def test_what_is_kept_of_an_artifact_is_made_anew(variants, tmp_path, monkeypatch, damage):
+    on_another_machine(tmp_path, monkeypatch)
+    run_id = variants[0]
+    unpacked = history.directory_of(history.run(run_id))
+    if damage == "its folder was deleted":
+        shutil.rmtree(unpacked.parent)
+    else:
+        (unpacked / "run.json").write_bytes(b"")
+        _checked_run.cache_clear()  # in a process that starts later
+    assert run_id_at(history.directory_of(history.run(run_id))) == run_id
 
 
 def test_artifacts_of_earlier_versions_are_read_but_not_taken_for_another_run(

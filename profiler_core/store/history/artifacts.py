@@ -9,6 +9,7 @@ who can write to a bucket need not be trusted. Artifacts of earlier versions,
 
 import hashlib
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from fsspec.implementations.local import LocalFileSystem
 
 from profiler_core.errors import BadInput
 from profiler_core.home import cache_directory
-from profiler_core.ingest.run import unpacked_run
+from profiler_core.ingest.run import unpacked_folder, unpacked_run
+from profiler_core.run_directory import RUN_JSON
 from profiler_core.settings import settings
 from profiler_core.store.aside import aside_of, sweep, whole_file
 from profiler_core.store.history.packing import FileMark, content_hash, file_marks, packed
@@ -88,6 +90,15 @@ class Artifacts:
             BadInput: there is none of this name, it is hostile, or its files are not those that
                 its name tells.
         """
+        was_here = _cached(name).is_file()
+        try:
+            return self._checked(name)
+        except BadInput:
+            if not was_here:
+                raise
+        return self._checked(name)  # what was kept here was damaged, by a power cut say
+
+    def _checked(self, name: str) -> Path:
         local = _cached(name)
         if not local.is_file():
             local.parent.mkdir(parents=True, exist_ok=True)
@@ -100,10 +111,14 @@ class Artifacts:
                     sink.write(block)
         stat = local.stat()
         try:
-            return _checked_run(local, name, stat.st_mtime_ns, stat.st_size)
+            directory = _checked_run(local, name, stat.st_mtime_ns, stat.st_size)
         except BadInput:
-            local.unlink(missing_ok=True)  # fetched again once it is mended
+            _forget_cached(name)  # fetched again, now or once it is mended
             raise
+        if not (directory / RUN_JSON).is_file():  # the cache may be deleted at any time
+            _forget_cached(name)
+            raise BadInput(f"{directory} was deleted.", remedy="Open it again.")
+        return directory
 
     def has(self, name: str) -> bool:
         """Is there an artifact of this name, that is not marked as deleted?"""
@@ -241,6 +256,15 @@ def _is_name(name: str) -> bool:
 
 def _cached(name: str) -> Path:
     return cache_directory() / "artifacts" / name
+
+
+def _forget_cached(name: str) -> None:
+    """Delete what is kept here of an artifact: its .zip and what was unpacked of it."""
+    local = _cached(name)
+    with suppress(OSError):
+        shutil.rmtree(unpacked_folder(local), ignore_errors=True)
+        local.unlink()
+    _checked_run.cache_clear()
 
 
 @contextmanager
