@@ -106,9 +106,15 @@ def received(upload_id: str, positions: tuple[int, ...]) -> tuple[IncomingFile, 
     for position in sorted(set(positions)):
         path, note = directory / f"{position}.data", directory / f"{position}.json"
         if path.is_file() and note.is_file():
-            name = msgspec.json.decode(note.read_bytes(), type=ready(_Note)).name
-            files.append(IncomingFile(position, name, path))
+            files.append(IncomingFile(position, _name_in(note), path))
     return tuple(sorted(files, key=lambda file: file.name))
+
+
+def _name_in(note: Path) -> str:
+    try:
+        return msgspec.json.decode(note.read_bytes(), type=ready(_Note)).name
+    except msgspec.MsgspecError:  # a power cut emptied it
+        return kept_name("")
 
 
 def kept(upload_id: str) -> tuple[int, ...]:

@@ -72,3 +72,25 @@ def test_a_deletion_that_a_folder_does_not_follow_keeps_no_run_out(
     assert (title, problem) == ("c1", f"{closed} could not be deleted: Permission denied.")
     assert [path.name for path in sorted((home / "runs").glob("c*"))] == ["c1", "c3"]
     assert [deletion.run_ids for deletion in history.trash_contents()] == [("c2.default",)]
+
+
+def test_a_run_of_which_a_folder_may_not_be_read_is_not_recorded_by_halves(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = redated_copy(home, "c1")
+    (run / "torch_trace").mkdir()
+    (run / "torch_trace" / "0.log").write_text("a log")
+    scan = os.scandir
+
+    def scandir(path: Any = ".") -> Any:
+        if not isinstance(path, int) and Path(path).name == "torch_trace":
+            raise refused(path)
+        return scan(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", scandir)
+        reconciled = history.reconcile()
+    assert reconciled.recorded == ()
+    (problem,) = reconciled.problems
+    assert problem == ("c1/default", f"{run / 'torch_trace'} may not be read by this user.")
+    assert history.reconcile().recorded == ("c1.default",)

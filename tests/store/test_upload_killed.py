@@ -91,3 +91,12 @@ def test_a_file_that_has_two_names_meanwhile_counts_once_for_the_quota(
     uploads.accept(upload_id, numbers, lambda *_: None, "ada")
     (n_bytes,) = during
     assert before <= n_bytes < 1.1 * before + len(TRACE)  # the archive's member is unpacked beside
+
+
+def test_an_upload_whose_name_a_power_cut_emptied_can_be_opened() -> None:
+    upload_id, numbers = drop({"eager.json": TRACE})
+    write_owner(incoming.incoming_directory(upload_id), "ada")
+    (incoming.incoming_directory(upload_id) / "0.json").write_bytes(b"")
+    ((names, n_bytes),) = [(u.names, u.n_bytes) for u in incoming.unopened("ada")]
+    assert (names, n_bytes) == (("unnamed",), len(TRACE))
+    assert len(uploads.accept(upload_id, numbers, lambda *_: None).keys) == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from profiler_core import run_directory as names
+from profiler_core.errors import BadInput
 
 BLOCK_BYTES = 1 << 20
 PACKED = (".gz", ".zst", ".zip", ".png")  # packing these again costs time and saves nothing
@@ -45,10 +46,13 @@ def packed(directory: Path) -> Iterator[bytes]:
 
     Links, hidden files and the heartbeat stay behind. The time of a file's last change is kept,
     as far as a zip can say it.
+
+    Raises:
+        BadInput: a folder of it may not be read.
     """
     pipe = _Pipe()
     with zipfile.ZipFile(cast(IO[bytes], pipe), "w") as archive:
-        for path in packed_files(directory):
+        for path in _all_packed_files(directory):
             inside = f"{directory.name}/{path.relative_to(directory).as_posix()}"
             member = zipfile.ZipInfo.from_file(path, inside, strict_timestamps=False)
             is_packed = path.suffix in PACKED
@@ -76,10 +80,13 @@ def file_marks(directory: Path, source: Iterable[FileMark] = ()) -> tuple[FileMa
     Args:
         directory: of the run.
         source: marks of what it was just copied from: these files are not read again.
+
+    Raises:
+        BadInput: a folder of it may not be read.
     """
     copied = {mark[:3]: mark.sha256 for mark in source}
     marks = []
-    for path in packed_files(directory):
+    for path in _all_packed_files(directory):
         stat, name = path.stat(), path.relative_to(directory).as_posix()
         seen = name, stat.st_size, stat.st_mtime_ns
         marks.append(FileMark(*seen, copied.get(seen) or sha256(path)))
@@ -112,6 +119,21 @@ def sha256(path: Path) -> str:
 def packed_files(directory: Path) -> list[Path]:
     """The files that belong to a run, by name."""
     return sorted(path for path in kept_files(directory) if path.name != names.IMPORTED)
+
+
+def _all_packed_files(directory: Path) -> list[Path]:
+    """The same, refused where another user's folder hides some: half a run is none."""
+
+    def refuse(error: OSError) -> None:
+        if isinstance(error, PermissionError):
+            raise BadInput(
+                f"{error.filename} may not be read by this user.",
+                remedy="Give this user the right to, or the folder to whoever owns the run.",
+            ) from error
+
+    for _ in os.walk(directory, onerror=refuse):
+        continue
+    return packed_files(directory)
 
 
 def kept_files(directory: Path) -> Iterator[Path]:
