@@ -19,7 +19,10 @@ _NOISE = re.compile(
 _TEMPLATE = re.compile(r"<.*$", re.DOTALL)
 _PART = re.compile(r"[A-Za-z0-9.]+")
 _WORD = re.compile(r"\w+")
-_FUNCTOR = re.compile(r"[Ff]unctor|_kernel_impl|Op")  # in a word
+# In a word of a template's arguments: what is computed, not the loop that all kernels share.
+_FUNCTOR = re.compile(
+    r"^(?!gpu_kernel_impl).*(?:[Ff]unctor|_kernel_impl|KernelImpl|_kernel_cuda|Op)"
+)
 _WRAPPERS = ("Kernel", "Kernel2", "device_kernel")  # cutlass: the argument says which kernel
 
 # Names as C++ compilers write them: lengths before identifiers, and codes of one or two letters for

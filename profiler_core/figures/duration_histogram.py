@@ -8,13 +8,13 @@ from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 
-_MOST_BINS = 40
+_MOST_BARS = 40  # of all runs together: a panel is 380 px wide
 
 
 def duration_histogram(
     labels: Sequence[str], durations_ns: Sequence[Sequence[int]], palette: Palette
 ) -> go.Figure:
-    """Calls per bin of duration; runs overlap, in the colours of their sides.
+    """Calls per bin of duration; runs stand beside each other, in the colours of their sides.
 
     Args:
         labels: one for each run, the baseline first.
@@ -24,24 +24,24 @@ def duration_histogram(
     figure = new_figure(palette)
     everything = [d for run in durations_ns for d in run]
     low, high = min(everything, default=0), max(everything, default=1)
-    width = max((high - low) / _MOST_BINS, 1.0)
+    n_bins = _MOST_BARS // max(1, sum(bool(run) for run in durations_ns)) or 1
+    width = max((high - low) / n_bins, 1.0)
     for run, (label, durations) in enumerate(zip(labels, durations_ns, strict=True)):
         if not durations:
             continue
-        counts = [0] * (_MOST_BINS + 1)
+        counts = [0] * (n_bins + 1)
         for duration in durations:
-            counts[min(int((duration - low) / width), _MOST_BINS)] += 1
+            counts[min(int((duration - low) / width), n_bins)] += 1
         figure.add_bar(
             x=[(low + (i + 0.5) * width) / 1e3 for i in range(len(counts))],
             y=counts,
-            width=width / 1e3,
             name=plotly_text(label),
-            marker={"color": palette.run(run), "opacity": 0.8},
+            marker={"color": palette.run(run)},
             hovertemplate=f"{plotly_text(label)}: %{{y}} calls near %{{x:.2f}} µs<extra></extra>",
         )
     figure.update_layout(
-        barmode="overlay",
-        bargap=0,
+        barmode="group",
+        bargap=0.1,
         height=220,
         xaxis={"title": {"text": "duration of a call, µs"}},
         yaxis={"title": {"text": "calls"}, "rangemode": "tozero"},

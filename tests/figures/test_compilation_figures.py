@@ -50,6 +50,16 @@ def test_boxes_never_hold_more_than_their_parent():
     assert [n.dur_ns for n in nodes] == [1000, 1000, 1000, 700, 300]
 
 
+def test_phases_that_are_named_after_code_keep_its_underscores():
+    """A box said "Scheduler.  init"."""
+    names = ("entire_frame_compile", "Scheduler.__init__", "GraphLowering.compile_to_fn")
+    phases = tuple(Phase(path=(name,), n=1, start_ns=0, dur_ns=100) for name in names)
+    log = CompileLog(compilations=(Compilation(compile_id="0/0", dur_ns=900, phases=phases),))
+    assert [node.label for node in compile_phases(log)[2:]] == [
+        "entire frame compile", "Scheduler.__init__", "GraphLowering.compile_to_fn",
+    ]  # fmt: skip
+
+
 def test_phases_belong_to_the_part_of_the_compiler_that_their_name_says():
     assert stage_of("bytecode_tracing") == "dynamo"
     assert stage_of("create_aot_dispatcher_function") == "aot"

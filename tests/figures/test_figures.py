@@ -118,6 +118,13 @@ def test_every_call_is_in_the_histogram(palette):
     assert figure.layout.yaxis.title.text == "calls"
 
 
+def test_runs_whose_calls_take_the_same_are_both_in_sight():
+    """They were drawn over each other: of three runs with equal kernels one was to be seen."""
+    figure = duration_histogram(["eager", "default"], [[5, 5, 9], [5, 5, 9]], LIGHT)
+    assert (figure.layout.barmode, len(figure.data)) == ("group", 2)
+    assert all(bar.width is None and bar.marker.opacity is None for bar in figure.data)
+
+
 @pytest.mark.parametrize("durations", [[[]], [[7]], [[7, 7, 7]], [[0]], [list(range(10_000))]])
 def test_odd_durations_are_drawn(durations):
     figure = duration_histogram(["eager"], durations, LIGHT)

@@ -100,4 +100,4 @@ def test_the_line_above_the_map_counts_the_groups_that_its_notes_count(kinds, wo
 def test_a_note_of_fewer_groups_says_which_it_leaves_out():
     groups = (*many_groups(3).groups, replace(GROUP, phase="update"))
     (note,) = without_module([replace(groups[0], module=None), *groups[1:]])
-    assert note.startswith("1 of 3 groups outside the optimizer have no module")
+    assert note.startswith("1 of 3 groups outside the optimizer has no module")

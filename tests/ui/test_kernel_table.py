@@ -5,14 +5,17 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
 import streamlit as st
 
-from profiler_core.analysis.item import kernel_item
+from profiler_core.analysis.item import kernel_item, module_item, operator_item
+from profiler_core.analysis.ledger.folding import fold
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.store import library
 from profiler_core.ui import table
 from profiler_core.ui.dossier.draw import dossier_html
+from profiler_core.ui.fusion import table as fusion_table
 from profiler_core.ui.table import change_us, column_of_each_run, wide_enough
 from tests.apps import opened
 
@@ -101,15 +104,58 @@ def test_no_number_loses_its_sign_at_the_left_of_its_column():
     assert narrow["width"] == 46
 
 
-def test_how_three_runs_launch_a_kernel_is_told_without_breaking_words():
-    """Of three columns in 400 px each was too narrow for cudaLaunchKernelExC."""
+@pytest.fixture(scope="module")
+def three_runs() -> Comparison:
     folder = CAPTURES.parents[2] / "sample_traces" / "bert"
-    runs = [folder / variant for variant in ("eager", "default", "reduce-overhead")]
-    comparison = Comparison.open(runs)
-    (row, *_) = [row for row in comparison.kernels if None not in row.sides]
-    html = str(dossier_html(dossier(comparison, kernel_item(row.name))))
+    return Comparison.open([folder / run for run in ("eager", "default", "reduce-overhead")])
+
+
+def test_how_three_runs_launch_a_kernel_is_told_without_breaking_words(three_runs):
+    """Of three columns in 400 px each was too narrow for cudaLaunchKernelExC."""
+    (row, *_) = [row for row in three_runs.kernels if None not in row.sides]
+    html = str(dossier_html(dossier(three_runs, kernel_item(row.name))))
     launches = html[html.index("Launch and occupancy") :]
     launches = launches[: launches.index("</table>")]
     assert "<thead>" not in launches
     text = re.sub(r"<[^>]+>", "", launches.replace("<br>", " "))
     assert "eager and default: cudaLaunchKernelExC reduce-overhead: cudaGraphLaunch" in text
+
+
+def test_a_product_is_judged_by_the_run_that_knows_its_operations(three_runs):
+    """Replays have no operators: "at 5 % of the memory's bandwidth" said it of 52 % of the peak."""
+    (row, *_) = [row for row in three_runs.kernels if None not in row.sides]
+    answer = dossier(three_runs, kernel_item(row.name)).answer
+    assert re.fullmatch(
+        r"Matrix product at \d % of the memory's bandwidth and 5\d % of the fp32 peak\.", answer
+    )
+
+
+def test_kernels_of_a_module_are_told_apart_by_their_names(three_runs):
+    """Two read "elementwise_kernel<128, 2, at…{lambda(int)#1})", cut before what they compute."""
+    html = str(dossier_html(dossier(three_runs, module_item("embeddings"))))
+    listed = html[html.index("Kernels, slowest first") :]
+    names = re.findall(
+        r"<th scope=row[^>]*><a[^>]*>([^<]*)</a>", listed[: listed.index("</table>")]
+    )
+    assert len(names) == len(set(names)) == 7
+    assert {
+        "vectorized_gather_kernel",
+        "elementwise_kernel CUDAFunctor_add",
+        "elementwise_kernel direct_copy_kernel_cuda",
+    } <= set(names)
+
+
+def test_a_run_that_is_not_known_to_have_an_operator_has_no_column_of_its_kernels(three_runs):
+    """Under default stood "·" beside a kernel that takes 87 µs there."""
+    relations = dossier(three_runs, operator_item("aten::gelu")).relations
+    (kernels,) = [relation for relation in relations if relation.kind == "kernels"]
+    assert kernels.heads == ("eager", "reduce-overhead")
+    assert all(len(entry.times_ns) == 2 for entry in kernels.entries)
+
+
+def test_the_ends_of_names_of_groups_and_modules_fit_into_a_small_window(three_runs):
+    """ "…er.layer.0.outp" was cut at both ends, "gather + … + laye" at its end."""
+    cells = fusion_table._cells(fold(three_runs.pairs[1].ledger.groups), None, None)
+    assert all(len(name) <= 30 for name in cells["group"])
+    assert all(len(name) <= 21 for name in cells["module"])
+    assert any(re.fullmatch(r"gather .*….* layer_norm", name) for name in cells["group"])

@@ -89,6 +89,11 @@ def _length(compilation: Compilation) -> int:
     return max(compilation.dur_ns or 0, outermost)
 
 
+def _label(phase: str) -> str:
+    """A phase in words: "entire frame compile"; what is named after code keeps its underscores."""
+    return phase if "." in phase else phase.replace("_", " ").strip()
+
+
 def _of_compilation(compilation: Compilation, key: str, total: int) -> list[Node]:
     name = f"{compilation.compile_id} {compilation.function or ''}".strip()
     if compilation.direction != "forward":
@@ -108,7 +113,7 @@ def _of_compilation(compilation: Compilation, key: str, total: int) -> list[Node
         room[parent] -= dur_ns
         room[phase_key] = dur_ns
         keys[phase.path] = phase_key
-        label = phase.path[-1].replace("_", " ").strip()
+        label = _label(phase.path[-1])
         nodes.append(
             Node(
                 phase_key,

@@ -77,9 +77,10 @@ def without_module(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
             "their path (torch 2.5 on, structured logs) nor Python calls in its trace.",
         )
     outside = " outside the optimizer" if len(asked) < len(groups) else ""
+    have, them = ("has", "it") if missing == 1 else ("have", "them")
     return (
-        f"{missing} of {len(asked)} groups{outside} have no module: no node of a graph and no "
-        "Python call is theirs.",
+        f"{missing} of {len(asked)} groups{outside} {have} no module: no node of a graph and no "
+        f"Python call belongs to {them}.",
     )
 
 

@@ -36,7 +36,8 @@ def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -
     """Why it takes what it takes, for instance "Matrix product at 1 % of the memory's bandwidth.".
 
     Args:
-        rooflines: of the runs that have it, the baseline's first; the last one is told.
+        rooflines: of the runs that have it, the baseline's first; the last one is told, of a
+            product the last one whose operations are known.
         computes: what product it is; "": none.
         category: of the kernel, where it is no product.
     """
@@ -44,6 +45,8 @@ def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -
     if not rooflines:
         return f"{capitalised(what)}."
     line = rooflines[-1]
+    if computes:  # its bytes alone would call one that is short of FLOPs slow
+        line = next((one for one in rooflines[::-1] if one.compute_share is not None), line)
     shares = []
     if line.memory_share is not None:
         shares.append(f"{format_share(line.memory_share)} of the memory's bandwidth")

@@ -167,12 +167,15 @@ def _kernels(
         pair: whose ledger has the operator; None: no ledger has.
         groups: of that ledger, with the operator on either side.
     """
+    became = pair.number + 1 if pair is not None and groups else None
+    # A third run that fused it into something else has no call of it, and no ledger here.
+    works = {number: ops for number, ops in works.items() if ops or number == became}
     heads = tuple(comparison.labels[number] for number in works)
     times: dict[str, list[float | None]] = {}
     items: dict[str, Item | None] = {}
     sentence = "Each call of the operator counts for the longest kernel that it starts."
     for side, (number, ops) in enumerate(works.items()):
-        if pair is not None and groups and number == pair.number + 1:
+        if pair is not None and number == became:
             for entry in kernel_entries(groups):
                 after_ns = entry.times_ns[1]
                 if after_ns:

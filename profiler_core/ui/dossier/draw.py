@@ -4,9 +4,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from profiler_core.analysis.dossier.record import Dossier, GeneratedCode, Launch, SourceLine
+from profiler_core.analysis.dossier.record import (
+    Dossier,
+    GeneratedCode,
+    Launch,
+    Related,
+    Relation,
+    SourceLine,
+)
 from profiler_core.analysis.item import module_item, source_item
-from profiler_core.analysis.kernel_names import readable_kernel_name
+from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.wording.dossier import roofline_sentences
 from profiler_core.analysis.wording.sentence import clipped, listed
@@ -18,6 +25,7 @@ from profiler_core.units import format_bytes, format_count, format_share
 _CONTEXT = 4  # lines of code shown each way; the capture keeps eight
 _MOST_CODE = 400  # lines of one generated kernel
 _MOST_KERNELS = 12
+_LONGEST_NAME = 58  # characters of what a row is about
 _MOST_LAUNCH_COLUMNS = 1  # two of 400 px break cudaLaunchKernelExC
 _RELATIONS = {
     "became": "Fusion groups, slowest first",
@@ -58,7 +66,9 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         n_columns=_n_columns(dossier),
         advice=dossier.advice,
         findings=finding_rows(dossier.findings),
-        relations=[relation for relation in dossier.relations if relation.entries],
+        relations=[
+            (relation, _named(relation)) for relation in dossier.relations if relation.entries
+        ],
         relation_titles=_RELATIONS,
         rooflines=[(line, roofline_sentences(line)) for line in dossier.rooflines],
         sources=[(source, _around(source)) for source in dossier.sources],
@@ -76,10 +86,19 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         missing=dossier.missing,
         link=item_link,
         clipped=clipped,
-        short=readable_kernel_name,
         module_item=module_item,
         source_item=source_item,
     )
+
+
+def _named(relation: Relation) -> list[tuple[str, Related]]:
+    """Its entries, each with the name that there is room for: those of kernels are told apart."""
+    titles = [entry.title for entry in relation.entries]
+    if relation.kind == "kernels":
+        names = kernel_labels(titles, _LONGEST_NAME)
+    else:
+        names = [clipped(title, _LONGEST_NAME) for title in titles]
+    return list(zip(names, relation.entries, strict=True))
 
 
 def _measured_lines(dossier: Dossier) -> list[tuple[str, str]]:

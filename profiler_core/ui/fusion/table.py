@@ -9,6 +9,7 @@ import streamlit as st
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ranks.job_ledger import JobLedger, Spread
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.export.ledger_events import as_parquet, events_of_pairs
 from profiler_core.session.pair import Pair
 from profiler_core.ui.counters.words import dram_change
@@ -18,11 +19,13 @@ from profiler_core.ui.fusion.address import list_candidate, open_group
 from profiler_core.ui.links import plain_option
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import (
+    NameRoom,
     change_us,
     column_of_each_run,
     column_of_time,
     foreign_text,
     frame_height,
+    is_wide,
     name_room,
     number_column,
     text_column,
@@ -30,8 +33,9 @@ from profiler_core.ui.table import (
 )
 
 _LONGEST_HEAD = 10  # characters of a run's name
-_NAME_PX = 240
-_LONGEST_MODULE = 24  # characters: what the column has room for, with ", …" behind
+_GROUP_PX, _LONGEST_GROUP = 210, 30  # characters: what there is room for
+# The same of a module with ", …" behind, in a small window and in a wide one: its end is in view.
+_MODULE, _WIDE_MODULE = NameRoom(146, 18), NameRoom(180, 24)
 _MOST_ROWS = 2000
 _FOREIGN = ("group", "source", "module")  # what the runs' files name
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
@@ -91,11 +95,19 @@ def _from_table(key: str, rows: Sequence[FoldedGroup], candidate: int) -> None:
         open_group(candidate, rows[row])
 
 
+def _group_room() -> NameRoom:
+    return name_room(_GROUP_PX, _LONGEST_GROUP)
+
+
+def _module_room() -> NameRoom:
+    return _WIDE_MODULE if is_wide() else _MODULE
+
+
 def _cells(
     rows: Sequence[FoldedGroup], measured: MeasuredLedger | None, job: JobLedger | None
 ) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
-        "group": [group.label for group in rows],
+        "group": [clipped(group.label, _group_room().characters) for group in rows],
         "t0": [group.baseline_ns / 1e3 for group in rows],
         "t1": [group.candidate_ns / 1e3 for group in rows],
         "delta": [change_us(group.delta_ns) for group in rows],
@@ -157,9 +169,9 @@ def _module(group: FoldedGroup) -> str:
     modules = list(dict.fromkeys(member.module for member in group.groups if member.module))
     if not modules:
         return ""
-    first = modules[0]
-    if len(first) > _LONGEST_MODULE:  # its end tells it from the others of its layer
-        first = f"…{first[1 - _LONGEST_MODULE :]}"
+    first, longest = modules[0], _module_room().characters
+    if len(first) > longest:  # its end tells it from the others of its layer
+        first = f"…{first[1 - longest :]}"
     return first if len(modules) == 1 else f"{first}, …"
 
 
@@ -172,9 +184,7 @@ def _how(group: FoldedGroup) -> str:
 
 def _columns(pair: Pair) -> dict[str, Any]:
     return {
-        "group": text_column(
-            "operators of the baseline", width=name_room(_NAME_PX, 0).px, pinned=True
-        ),
+        "group": text_column("operators of the baseline", width=_group_room().px, pinned=True),
         **{
             f"t{side}": column_of_time(label, _LONGEST_HEAD, f"{pair.time_word} per step.")
             for side, label in enumerate(pair.labels)
@@ -200,7 +210,7 @@ def _columns(pair: Pair) -> dict[str, Any]:
             help="Bytes read and written in memory per step, measured by Nsight Compute.",
         ),
         "source": text_column("source line", width=140),
-        "module": text_column("module", width=180),
+        "module": text_column("module", width=_module_room().px),
         "phase": text_column("phase", width=80),
         "how": text_column("known with", width=130),
     }

@@ -61,9 +61,9 @@ def _show_parts(segments: Segments) -> None:
         if size
     )
     show_table(Table((), rows), "fs-opened", named=True)
-    pools = ", ".join(
+    pools = "; ".join(
         # Not "default", which torch calls it: a run that was compiled in that mode is called so.
-        f"{pool.name if pool.is_private else 'the common one'} "
+        f"{pool.name if pool.is_private else 'the common one'}: "
         f"{format_bytes(pool.reserved_bytes)} in {format_count(pool.n_segments)}"
         for pool in segments.pools[:6]
     )
