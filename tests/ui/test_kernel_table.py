@@ -3,12 +3,13 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
 
-from profiler_core.analysis.item import kernel_item, module_item, operator_item
+from profiler_core.analysis.item import group_item, kernel_item, module_item, operator_item
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
@@ -159,3 +160,22 @@ def test_the_ends_of_names_of_groups_and_modules_fit_into_a_small_window(three_r
     assert all(len(name) <= 30 for name in cells["group"])
     assert all(len(name) <= 21 for name in cells["module"])
     assert any(re.fullmatch(r"gather .*….* layer_norm", name) for name in cells["group"])
+
+
+def test_a_group_of_products_is_judged_by_its_operations_too(three_runs):
+    """ "Now at 3 % of the memory's bandwidth" stood over a product at 60 % of the fp32 peak."""
+    groups = three_runs.pairs[0].ledger.groups
+    (number, *_) = (n for n, group in enumerate(groups) if group.title == "linear")
+    answer = dossier(three_runs, group_item(1, number)).answer
+    assert re.search(
+        r"; now at \d % of the memory's bandwidth and \d\d % of the fp32 peak;", answer
+    )
+
+
+def test_a_finding_with_nothing_at_stake_has_no_amount_in_a_dossier(three_runs):
+    """It began with "– to know ·"."""
+    (row, *_) = [row for row in three_runs.kernels if None not in row.sides]
+    made = dossier(three_runs, kernel_item(row.name))
+    note = replace(made.findings[0], prediction=None, one_off_ns=None, weight="note")
+    assert "to know" not in str(dossier_html(replace(made, findings=(note,))))
+    assert "per step ·" in str(dossier_html(made))

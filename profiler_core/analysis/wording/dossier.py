@@ -47,14 +47,18 @@ def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -
     line = rooflines[-1]
     if computes:  # its bytes alone would call one that is short of FLOPs slow
         line = next((one for one in rooflines[::-1] if one.compute_share is not None), line)
+    shares = _shares(line)
+    return f"{capitalised(what)} at {shares}." if shares else f"{capitalised(what)}."
+
+
+def _shares(line: Roofline) -> str:
+    """How near it comes to the memory's bandwidth and to the peak of its units; "": not known."""
     shares = []
     if line.memory_share is not None:
         shares.append(f"{format_share(line.memory_share)} of the memory's bandwidth")
     if line.compute_share is not None:
         shares.append(f"{format_share(line.compute_share)} of the {line.units} peak")
-    if not shares:
-        return f"{capitalised(what)}."
-    return f"{capitalised(what)} at {' and '.join(shares)}."
+    return " and ".join(shares)
 
 
 def launch_sentences(launches: Sequence[Launch]) -> tuple[str, ...]:
@@ -151,8 +155,8 @@ def group_answer(group: FusionGroup, line: Roofline | None, computes: str) -> st
     parts = [f"{format_duration(before)} → {format_duration(after)} per step"]
     if before and after:
         parts[0] += f" ({format_difference(after - before)}, {format_change(after / before)})"
-    if line is not None and (share := line.memory_share) is not None:
-        parts.append(f"now at {format_share(share)} of the memory's bandwidth")
+    if line is not None and (shares := _shares(line)):
+        parts.append(f"now at {shares}")
     if computes:
         parts.append(computes)
     return f"{'; '.join(parts)}."
