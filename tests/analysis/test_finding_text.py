@@ -108,3 +108,11 @@ def test_a_change_that_is_expected_to_lose_is_no_gain():
     text = basis_text(LOSS)
     assert "151 µs longer" in text
     assert "−755 to 153 µs" in text
+
+
+def test_a_place_to_look_at_is_no_change_that_was_considered():
+    """Seen in dynshape: “Considered: “No cause is seen in the files. Open these groups …””."""
+    nothing = Prediction(0.0, 0.0, 0.0, "simulated", "unprofiled")
+    for key in ("slower_groups", "slower_by_a_rank"):
+        finding = Finding(key, "", "", "Look there.", "fusion", prediction=nothing)
+        assert advice_text(finding) == "Look there."

@@ -267,8 +267,9 @@ CUDAGRAPH_ROWS = (
          r"symbolic shapes|dynamic shape|distinct (?:input )?sizes|skip_dynamic_graphs|symint",
          "Each distinct input size needs a graph of its own, which costs memory and "
          "recording time.",
-         "Pad to few sizes, or set "
-         "torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True.",
+         "Pad to few sizes. Where new sizes keep coming, recording takes more than replays save: "
+         "torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True gives up the graphs "
+         "of what has dynamic shapes.",
          CUDAGRAPH_TREES),
     _row("re_record_limit", "recorded too often", r"re-recording limit|exceeding max|reaching ",
          "The graph was recorded again and again, because inputs came at other addresses.",

@@ -31,7 +31,7 @@ class LiveSet:
 
     ts_ns: int
     peak_bytes: int
-    before_bytes: int  # held since before the profiled steps: weights, inputs, optimizer state
+    before_bytes: int  # held since before the profiled steps: weights, inputs, workspaces
     rows: tuple[LiveRow, ...]  # largest first
 
 

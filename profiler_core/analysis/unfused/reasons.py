@@ -22,6 +22,13 @@ _ATTENTION = re.compile(r"attention|flex")
 _RANDOM = re.compile(r"\b(?:rand|randn|randint|bernoulli|native_dropout|inductor_seeds)\b")
 _COMMUNICATION = re.compile(r"_c10d|all_reduce|all_gather|reduce_scatter|wait_tensor")
 
+# Both are on by default in later versions, as their logs say (2.7.1, 2.8.0, 2.11.0).
+LOOP_ORDER = (
+    "Where torch._inductor.config.loop_ordering_after_fusion is off, as it is by default up to "
+    "torch 2.8, set it to True (torch 2.6 on)."
+)
+WITH_PROLOGUES = "where torch._inductor.config.prologue_fusion is on (the default from torch 2.7)"
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:
@@ -144,8 +151,8 @@ def _before_product(writer: str, name: str) -> Reason:
     return Reason(
         "library",
         text,
-        "With mode='max-autotune' and torch._inductor.config.prologue_fusion = True (torch 2.7 "
-        "on) a template computes pointwise work on a factor as it loads it.",
+        "With mode='max-autotune' a template computes pointwise work on a factor as it loads it, "
+        f"{WITH_PROLOGUES}.",
     )
 
 
@@ -161,7 +168,7 @@ def _beside_template(writer: GeneratedCall) -> Reason:
         "template",
         "A template computes what is done to its factors only if that is pointwise and reads no "
         "more than it writes.",
-        "torch._inductor.config.prologue_fusion = True (torch 2.7 on).",
+        f"Do to a factor what is pointwise and reads no more than it writes, {WITH_PROLOGUES}.",
     )
 
 
@@ -218,8 +225,7 @@ def _both_generated(
         "order",
         "They loop over as many elements, but in another order: one reads what the other writes "
         "transposed or in another layout.",
-        "torch._inductor.config.loop_ordering_after_fusion = True (torch 2.6 on), or make both "
-        "work on one layout (channels_last, .contiguous() further up).",
+        "Make both work on one layout (channels_last, .contiguous() further up). " + LOOP_ORDER,
     )
 
 

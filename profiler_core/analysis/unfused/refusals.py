@@ -9,7 +9,7 @@ used only where the id has one graph.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from profiler_core.analysis.unfused.reasons import Reason
+from profiler_core.analysis.unfused.reasons import LOOP_ORDER, WITH_PROLOGUES, Reason
 from profiler_core.model.compilation import FusionDecision
 
 _NODE = re.compile(r"(?:op|buf)(\d+)")
@@ -19,8 +19,8 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
     ("node1 is extern", "library", "The first is a call of a library.",
      "mode='max-autotune' tries templates that take pointwise work as their epilogue."),
     ("node2 is extern", "library", "The second is a call of a library, or no kernel at all.",
-     "With mode='max-autotune' and torch._inductor.config.prologue_fusion = True (torch 2.7 on) a "
-     "template takes pointwise work on its factors."),
+     "With mode='max-autotune' a template takes pointwise work on its factors, "
+     f"{WITH_PROLOGUES}."),
     ("numel/rnumel mismatch", "ranges", "They loop over different ranges.",
      "Do the work of the smaller range first where the order is free."),
     ("nodes numel", "ranges", "They loop over different ranges.",
@@ -29,8 +29,7 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
      "Do the work of the smaller range first where the order is free."),
     ("memory deps did not match", "order",
      "The second reads what the first writes in another order, or at other places.",
-     "torch._inductor.config.loop_ordering_after_fusion = True (torch 2.6 on), or one layout for "
-     "both."),
+     f"One layout for both. {LOOP_ORDER}"),
     ("intermediate nodes between", "between",
      "Something between them needs the first and is needed by the second.",
      "Compute what lies between them after both, or inside of one of them."),
@@ -39,13 +38,13 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
     ("score_fusion", "score", "Other fusions came first, and then it no longer fit.", ""),
     ("device mismatch", "device", "They run on different devices.", "Keep both on one device."),
     ("prologue fusion turned off", "template", "Prologue fusion is switched off.",
-     "torch._inductor.config.prologue_fusion = True (torch 2.7 on)."),
+     "torch._inductor.config.prologue_fusion = True (the default from torch 2.7 on)."),
     ("template epilogue not satisfied", "template",
      "The template's epilogue takes only pointwise work of its own result's shape.",
      "Let what follows read the result as it is written."),
     ("fusion for buffer explicit disabled", "disabled", "The code forbids this fusion.", ""),
     ("invalid loop order and tiling", "order", "No order of loops suits both.",
-     "torch._inductor.config.loop_ordering_after_fusion = True (torch 2.6 on)."),
+     LOOP_ORDER),
 )  # fmt: skip
 
 

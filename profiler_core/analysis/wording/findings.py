@@ -9,7 +9,8 @@ from profiler_core.units import format_duration, format_durations
 
 NO_GAIN = "no gain"  # in place of an amount
 _MOST_NAMED = 2
-_WEIGHED = ("launch_bound",)  # its advice says itself what to do where graphs would lose
+# Whose advice holds where the change would not pay: it weighs graphs itself, or names no change.
+_HOLDS_ANYWAY = ("launch_bound", "slower_groups", "slower_by_a_rank")
 
 
 def stake_text(finding: Finding) -> tuple[str, str]:
@@ -105,7 +106,7 @@ def advice_text(finding: Finding) -> str:
 
 def _loses(finding: Finding) -> bool:
     prediction = finding.prediction
-    if prediction is None or finding.key in _WEIGHED:
+    if prediction is None or finding.key in _HOLDS_ANYWAY:
         return False
     replayed_for_nothing = _is_nothing(prediction) and prediction.basis == "simulated"
     return prediction.is_loss or replayed_for_nothing

@@ -40,8 +40,8 @@ def bound(comparison: MemoryComparison, labels: tuple[str, str]) -> tuple[str, .
     if comparison.there_before is not None:
         sentences.append(
             f"{format_share(comparison.there_before)} of what {baseline} has allocated at its peak "
-            "was there before the step (weights, inputs, optimizer state), and compiling cannot "
-            f"change it; {format_bytes(of_step[0])} are made by the step."
+            "was there before the step (weights, inputs, optimizer state, workspaces of libraries)"
+            f", and fusion does not change it; {format_bytes(of_step[0])} are made by the step."
         )
         if of_step[1] is not None:
             sentences.append(f"In {candidate} it is {format_bytes(of_step[1])}.")

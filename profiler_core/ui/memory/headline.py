@@ -39,8 +39,8 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
     (
         "There before the step",
         "Of the allocated peak, what was held since before the profiled steps: weights, inputs, "
-        "optimizer state. Compiling cannot change it. Not known where steps replay CUDA graphs: "
-        "what their pools hold is in no event.",
+        "optimizer state, workspaces of libraries. Fusion does not change it. Not known where "
+        "steps replay CUDA graphs: what their pools hold is in no event.",
         lambda r: r.before_bytes,
         format_bytes,
     ),

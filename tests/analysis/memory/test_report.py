@@ -7,6 +7,7 @@ import pytest
 
 from profiler_core.analysis.memory.peak import peak_memory
 from profiler_core.analysis.memory.report import memory_report
+from profiler_core.analysis.wording.memory import bound
 from profiler_core.model.run import Measurement
 from profiler_core.model.tally import CUT_SHORT
 from profiler_core.session.comparison import Comparison
@@ -82,3 +83,12 @@ def test_what_moved_to_a_private_pool_has_not_vanished(mode):
     else:
         assert pair.memory.vanished is None
         assert "moved to a graph's private pool" in pair.memory.problem
+
+
+def test_what_was_there_before_is_not_told_to_be_the_users_alone():
+    """34.6 of the 35.2 MB that breaky holds are workspaces of cuBLAS, which CUDA graphs move."""
+    pair = Comparison(
+        [Run.open(SAMPLES / "breaky" / variant) for variant in ("eager", "default")]
+    ).pairs[0]
+    said = bound(pair.memory, ("eager", "default"))[0]
+    assert "optimizer state, workspaces of libraries), and fusion does not change it" in said

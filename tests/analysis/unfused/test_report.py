@@ -112,6 +112,21 @@ def test_reasons_by_hand(training):
     assert "a reduction over what the first writes" in mean.text
 
 
+def test_what_is_on_by_default_is_not_advised(training):
+    """torch 2.11 of this capture logged loop_ordering_after_fusion and prologue_fusion as True."""
+    order = between(training, "fused_convolution_0", "triton_red_fused__native_batch_norm").reason
+    assert order.change.startswith("Make both work on one layout")
+    assert "as it is by default up to torch 2.8" in order.change
+    log = Run.open(SAMPLES / "resnet50/default").material.compile_log
+    said = FusionDecision(
+        first="op3", second="op4", reason="memory deps did not match", compile_id="0/0"
+    )
+    edited = CompileLog(fusion_decisions=(said,), compilations=log.compilations)
+    pair = between(of("resnet50/default", edited), "relu_2", "max_pool2d")
+    assert pair.reason.change.startswith("One layout for both.")
+    assert "as it is by default up to torch 2.8" in pair.reason.change
+
+
 def test_layers_are_one_line_and_replays_have_times_too():
     """BERT base: twelve layers, each with the linear layer that its GELU follows."""
     (gelu,) = (
