@@ -324,8 +324,8 @@ def _notes(
         )
     elif scales != (1.0, 1.0):
         notes.append(
-            "The profiler slows a CPU's operators too: the bars are their times in the trace, "
-            f"brought to the unprofiled step by × {scales[0]:.2f} in the baseline and "
+            "A CPU's operators take another time under the profiler: the bars are their times in "
+            f"the trace, brought to the unprofiled step by × {scales[0]:.2f} in the baseline and "
             f"× {scales[1]:.2f} in the candidate (≈)."
         )
     elif any(row.estimated for row in rows):

@@ -46,7 +46,10 @@ class ModuleAnswer(Answer, frozen=True):
     ]
     made_bytes: Annotated[
         tuple[float | None, float | None],
-        means("both sides: allocated; null without memory in the trace", "bytes"),
+        means(
+            "both sides: allocated; null without memory in the trace, or beside CUDA graphs",
+            "bytes",
+        ),
     ]
     groups: Annotated[tuple[int, ...], means("places in `fusion.groups`; empty in `server`")]
 

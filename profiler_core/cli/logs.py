@@ -144,7 +144,8 @@ def _headline(report: CompilationReport) -> str:
     if report.eager_only:
         lines.append("No compiled region is left in the trace: everything runs eager.")
     lines += [
-        f"{hit.function} ({place_text(hit.file, hit.line)}) reached "
+        f"{hit.function} ({'from ' if hit.is_rest else ''}{place_text(hit.file, hit.line)}"
+        f"{' on' if hit.is_rest else ''}) reached "
         f"{hit.limit or 'the recompile limit'}: it runs eager for new inputs."
         for hit in log.limit_hits
     ]

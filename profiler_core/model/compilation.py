@@ -90,6 +90,7 @@ class LimitHit:
     function: str
     file: str
     line: int
+    is_rest: bool = False  # what follows a graph break at `line` in `function`, not all of it
     limit: str | None  # "recompile_limit", "accumulated_recompile_limit", before 2.7 "cache_size_…"
     value: int | None = None
     last_reason: str = ""

@@ -14,6 +14,7 @@ from profiler_core.analysis.ledger.ledger import fusion_ledger
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.memory.allocations import allocations
 from profiler_core.analysis.memory.curve import memory_curves
+from profiler_core.analysis.memory.report import replays_graphs
 from profiler_core.analysis.memory.vanished import made_by_group
 from profiler_core.analysis.modules import ModuleTree, module_tree
 from profiler_core.analysis.operators import OperatorRow, operator_rows
@@ -93,11 +94,14 @@ def divided_bucket(runs: "tuple[Run, Run]", bucket: Bucket) -> Divided:
 def _made(run: "Run", group_of_row: npt.NDArray[np.int32]) -> Mapping[int, float] | None:
     """Bytes that each group allocates in the profiled steps; None: no file says it.
 
+    Where steps replay CUDA graphs none does: what a graph's pool holds is in no event.
     Of a job the ledger may be of another rank than the one whose memory is known.
     """
     trace = run.trace if run.shown is run else None
-    curves = memory_curves(trace) if trace is not None and memory_note(trace) is None else ()
-    if trace is None or not curves:
+    if trace is None or memory_note(trace) is not None or replays_graphs(trace):
+        return None
+    curves = memory_curves(trace)
+    if not curves:
         return None
     made = allocations(trace, curves[0].device_type, curves[0].device_id)
     return {group: n for group, (_, n) in made_by_group(made, group_of_row).items()}

@@ -568,6 +568,14 @@ def test_layouts_by_cudnns_general_kernel_count_too():
     assert before.prediction.low_ns <= after.at_stake_ns <= before.prediction.high_ns
 
 
+def test_a_third_of_the_step_is_not_most_of_it():
+    """customcnn's products take 26.9 of 75.1 µs, and were called most of the step."""
+    third = keys(facts("customcnn/reduce-overhead", "customcnn/eager"))["half_precision"]
+    assert "(36 %)" in third.evidence
+    assert third.title == "A large part of the step is matrix products in 32 bits."
+    assert keys(facts(*BERT))["half_precision"].title.startswith("Most of the step")
+
+
 def test_an_unknown_device_has_no_bound():
     case = facts(*BERT)
     device = replace(case.summary.device, name="NVIDIA Quadro P620")

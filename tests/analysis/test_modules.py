@@ -279,6 +279,15 @@ def test_what_groups_allocate_is_divided_as_their_kernels_are():
     assert tree.root.sides[1].made_bytes is None
 
 
+def test_a_replays_layers_are_not_told_to_allocate_nothing():
+    """−159 MB stood beside simplecnn's layers, whose buffers lie in the graphs' private pools."""
+    folder = Path(__file__).resolve().parents[2] / "sample_traces" / "simplecnn-training"
+    pair = Comparison.open([folder / "eager", folder / "reduce-overhead"]).pairs[0]
+    before, after = pair.divided.modules.root.sides
+    assert before.made_bytes > 1e8
+    assert after.made_bytes is None
+
+
 def test_operators_divide_a_group_by_what_each_took_in_the_baseline():
     both = (
         OperatorTime("aten::add", 2, 2, 100),

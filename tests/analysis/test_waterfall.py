@@ -191,3 +191,13 @@ def test_on_a_cpu_the_bars_are_the_profiled_times_brought_to_the_unprofiled_step
         assert parts.idle_ns / step_ns == pytest.approx(1 - summary.busy_fraction)
     assert all(row.estimated for row in result.rows)
     assert "× 0.25 in the baseline and × 0.50 in the candidate" in " ".join(result.notes)
+
+
+def test_an_unprofiled_step_on_a_cpu_may_take_longer_than_a_profiled_one():
+    """smallcnn_cpu: × 1.33 in the baseline, beside “the profiler slows a CPU's operators”."""
+    names = ("smallcnn_cpu.eager", "smallcnn_cpu.default")
+    summaries = tuple(summarise(side(CPU_CAPTURES / name).trace) for name in names)
+    times = tuple(1.33 * summary.window_ns / summary.n_steps for summary in summaries)
+    result = waterfall(summaries, times, ledger(*(CPU_CAPTURES / name for name in names)))
+    (note,) = (note for note in result.notes if "× 1.33 in the baseline" in note)
+    assert note.startswith("A CPU's operators take another time under the profiler")

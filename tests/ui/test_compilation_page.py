@@ -48,7 +48,9 @@ def test_the_dearest_break_comes_first_with_its_line(home):
     app = opened(baseline="run/breaky/default")
     text = html_of(app)
     assert "2 graph breaks cost" in text
-    assert "1 function runs eager</em> since the recompile limit" in text
+    # Of its forward what follows the print: the limit's function is torch_dynamo_resume_in_….
+    assert "1 function runs partly eager</em> since the recompile limit" in text
+    assert "<b>forward, from line 28 on</b>" in text
     rows = text[text.index("data-item=") :]
     assert rows.index("bench.py:26") < rows.index("bench.py:28")
     link = re.search(r'data-item="(break:0\.\d+)"', text)

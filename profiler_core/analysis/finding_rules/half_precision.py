@@ -11,6 +11,8 @@ from profiler_core.analysis.finding_rules.facts import (
 from profiler_core.analysis.finding_rules.products import HALF_NAME, other_type, roofline
 from profiler_core.units import format_duration
 
+_LEAST = 0.3  # of the step
+
 
 def half_precision(facts: Facts) -> Finding | None:
     """Products in fp32 or TF32 where halves would do twice as much."""
@@ -25,7 +27,7 @@ def half_precision(facts: Facts) -> Finding | None:
     )
     time = facts.per_step(wide)
     precision = str(facts.record.spec.get("precision") or "")
-    if "16" in precision or time < 0.3 * facts.step_ns:
+    if "16" in precision or time < _LEAST * facts.step_ns:
         return None
     peak = facts.peaks.half_flops if facts.peaks else None
     saved_ns, basis = roofline(
@@ -35,7 +37,7 @@ def half_precision(facts: Facts) -> Finding | None:
     return Finding(
         key="half_precision",
         change=change,
-        title="Most of the step is matrix products in 32 bits.",
+        title=f"{_how_much(time / facts.step_ns)} of the step is matrix products in 32 bits.",
         evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "
         f"kernels that compute in 32 bits, by their names. {basis}",
         advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",
@@ -45,6 +47,10 @@ def half_precision(facts: Facts) -> Finding | None:
         items=kernel_items(kernel.name for kernel in wide),
         filters=kind_filter(kernel.category for kernel in wide),
     )
+
+
+def _how_much(share: float) -> str:
+    return "Most" if share > 0.5 else "A large part"
 
 
 PLACE = 20

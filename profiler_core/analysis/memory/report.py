@@ -108,7 +108,7 @@ def memory_report(
         made=made,
         segments=segments[0] if segments else None,
         history=history,
-        replays=trace is not None and _replays(trace),
+        replays=trace is not None and replays_graphs(trace),
         is_cut=is_cut,
         no_curve=_no_curve(trace, curves),
         notes=tuple(_notes(trace, curves, snapshot, segments, history)),
@@ -182,7 +182,7 @@ def _no_curve(trace: Trace | None, curves: tuple[MemoryCurve, ...]) -> str | Non
         return "There is no trace, so no curve along the steps."
     if hidden := memory_note(trace):
         return hidden
-    if _replays(trace):
+    if replays_graphs(trace):
         return (
             "Its steps replay a CUDA graph, and a replay allocates nothing: there are no [memory] "
             "events. What it holds lies in the graph's private pool."
@@ -208,7 +208,7 @@ def _notes(
     no_curve = _no_curve(trace, curves)
     notes = [] if no_curve is None else [no_curve]
     on_device = [curve for curve in curves if not curve.is_of_cpu]
-    if curves and trace is not None and _replays(trace):
+    if curves and trace is not None and replays_graphs(trace):
         notes.append(
             "Part of its steps replays a CUDA graph, whose memory lies in a private pool and makes "
             "no [memory] events: the curve shows what is allocated beside it."
@@ -245,7 +245,8 @@ def _notes(
     return notes
 
 
-def _replays(trace: Trace) -> bool:
+def replays_graphs(trace: Trace) -> bool:
+    """Do its steps replay CUDA graphs, so that [memory] events are not all that they allocate?"""
     return (
         trace.runtime.filter(pl.col("name").cast(pl.String).str.contains("GraphLaunch")).height > 0
     )

@@ -34,11 +34,15 @@ def break_line(graph_break: BreakReport) -> str:
 def _eager(report: CompilationReport) -> list[Phrase]:
     skipped = len({skip.event.function for skip in report.skips})
     limited = len({(hit.function, hit.file, hit.line) for hit in report.log.limit_hits})
+    how = "partly eager" if all(hit.is_rest for hit in report.log.limit_hits) else "eager"
     phrases: list[Phrase] = []
-    for n, why in ((skipped, "because of a break inside"), (limited, "since the recompile limit")):
+    for n, eager, why in (
+        (skipped, "eager", "because of a break inside"),
+        (limited, how, "since the recompile limit"),
+    ):
         if n:
             verb = "runs" if n == 1 else "run"
-            phrases.append((Strong(f"{counted(n, 'function')} {verb} eager"), f" {why}"))
+            phrases.append((Strong(f"{counted(n, 'function')} {verb} {eager}"), f" {why}"))
     return phrases
 
 

@@ -76,6 +76,11 @@ def original_function(name: str) -> str:
     )
 
 
+def is_rest(name: str) -> bool:
+    """Is it what follows a graph break in a function, which Dynamo compiles as one of its own?"""
+    return original_function(name) != name
+
+
 def one_line(reason: str) -> str:
     """Normalise a reason for grouping: one line, no addresses, no quotes around the whole."""
     text = ADDRESS.sub("…", " ".join(reason.split()))

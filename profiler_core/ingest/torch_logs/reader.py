@@ -10,7 +10,12 @@ from pathlib import Path
 
 from profiler_core.ingest.compile_log.builder import CompileLogBuilder
 from profiler_core.ingest.compile_log.visibility import text_bounds, version_of
-from profiler_core.ingest.torch_logs.breaks import original_function, parse_break, parse_suppressed
+from profiler_core.ingest.torch_logs.breaks import (
+    is_rest,
+    original_function,
+    parse_break,
+    parse_suppressed,
+)
 from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES, lines
 from profiler_core.ingest.torch_logs.other import parse_cudagraph, parse_failure, parse_fusion
 from profiler_core.ingest.torch_logs.recompiles import parse_limit, parse_recompile
@@ -152,6 +157,7 @@ class _Reader:
                 function=original_function(parsed.function),
                 file=parsed.file,
                 line=parsed.line,
+                is_rest=is_rest(parsed.function),
                 limit=parsed.limit,
                 value=parsed.value,
                 last_reason=parsed.last_reason,

@@ -16,7 +16,13 @@ from profiler_core.capture.child.compile_errors import diagnose
 from profiler_core.errors import BadInput
 from profiler_core.ingest.compile_log.builder import MAX_EVENTS, CompileLogBuilder, Version
 from profiler_core.ingest.compile_log.visibility import structured_bounds, version_of
-from profiler_core.ingest.torch_logs.breaks import GB_LINK, one_line, original_function, parse_break
+from profiler_core.ingest.torch_logs.breaks import (
+    GB_LINK,
+    is_rest,
+    one_line,
+    original_function,
+    parse_break,
+)
 from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES
 from profiler_core.ingest.torch_logs.recompiles import parse_guard
 from profiler_core.ingest.torch_trace.metrics import compilation, limit_of
@@ -94,6 +100,7 @@ class _Frame:
     function: str
     file: str
     line: int
+    is_rest: bool = False
 
 
 class _Reader:
@@ -202,6 +209,7 @@ class _Reader:
                 original_function(str(last.get("name"))),
                 self._strings.get(last.get("filename", -1), ""),
                 int(last.get("line") or 0),
+                is_rest(str(last.get("name"))),
             )
         waiting = self._reasons.pop(record.compile_id, None)
         if waiting:
@@ -254,7 +262,7 @@ class _Reader:
         if ended.function:
             function = original_function(ended.function)
             self._frames[compile_id.rpartition("/")[0]] = _Frame(
-                function, ended.file or "", ended.line or 0
+                function, ended.file or "", ended.line or 0, is_rest(ended.function)
             )
         frame = self._frame_of(compile_id)
         if not ended.function and frame.function:
@@ -283,6 +291,7 @@ class _Reader:
                 function=frame.function,
                 file=frame.file,
                 line=frame.line,
+                is_rest=frame.is_rest,
                 limit=limit,
                 value=value,
                 last_reason=reasons[0].guard if reasons else "",

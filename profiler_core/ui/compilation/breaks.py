@@ -28,7 +28,7 @@ def show_eager(compiled: Compiled) -> None:
         return
     section(
         "Functions that run eager",
-        "Worse than a break: the whole function is lost, in every step.",
+        "Worse than a break: a whole function is lost in every step, or all that follows a break.",
     )
     if report.lost is not None:
         _lost(report.lost)

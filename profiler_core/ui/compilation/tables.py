@@ -84,7 +84,7 @@ def show_regions(report: CompilationReport) -> None:
     section(
         "Guards and wrappers",
         "What the host does around each compiled region in every step; on the profiled clock, "
-        "about twice as long as without the profiler.",
+        "which is slower than without the profiler.",
     )
     by_id = {c.compile_id: c for c in report.log.compilations if c.direction == "forward"}
     rows = []
