@@ -19,6 +19,8 @@ from profiler_core.units import format_difference, format_duration, format_share
 _TOP = 5  # findings in the text; --json has all
 _WIDTH = 300
 _LOCATIONS = 3
+_STAKE = 11  # "1.42 s once"
+_MARGIN = " " * (_STAKE + 2)
 
 
 def explanation_text(explanation: Explanation, c: CandidateComparison) -> list[str]:
@@ -85,13 +87,14 @@ def findings_text(findings: Sequence[Finding] | None) -> list[str]:
         return []
     lines = []
     for finding in findings[:_TOP]:
-        stake = stake_text(finding)[0] if finding.at_stake_ns is not None else "–"
-        lines.append(f"{stake:>9}  {finding.title}")
+        amount, of_what = stake_text(finding)
+        stake = f"{amount} once" if of_what == "once" else amount
+        lines.append(f"{stake:>{_STAKE}}  {finding.title}")
         shown = [evidence_text(finding), f"→ {advice_text(finding)}"]
-        lines += [f"{'':11}{clipped(' '.join(text.split()), _WIDTH)}" for text in shown]
-        lines += [f"{'':11}{line}" for line in _locations(finding)]
+        lines += [f"{_MARGIN}{clipped(' '.join(text.split()), _WIDTH)}" for text in shown]
+        lines += [f"{_MARGIN}{line}" for line in _locations(finding)]
     if len(findings) > _TOP:
-        lines.append(f"{'':11}{n_more(len(findings) - _TOP)}")
+        lines.append(f"{_MARGIN}{n_more(len(findings) - _TOP)}")
     return ["\n".join(["at stake per step, what stands out", *lines])]
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from profiler_core.analysis.finding_rules.facts import Finding
+from profiler_core.cli.explained import findings_text
 from profiler_core.cli.main import main
 from profiler_core.session.cache import SHARED
 from tests.builders import a_run
@@ -141,6 +143,15 @@ def test_compare_prints_the_waterfall_and_what_stands_out(capsys):
     assert total.split("  ")[-1].strip() == "−164 µs"
     assert any(line.startswith("Fusion: ") for line in lines)
     assert "at stake per step, what stands out" in lines
+
+
+def test_what_is_lost_once_is_said_as_on_the_page():
+    """A dash stood beside seven recompilations of which the page said: 1.42 s, once."""
+    once = Finding("recompiles", "7 recompilations.", "Seen.", "Do.", "", one_off_ns=1.42e9)
+    every = Finding("other", "Other.", "Seen.", "Do.", "")
+    (text,) = findings_text([once, every])
+    assert text.splitlines()[1:3] == ["1.42 s once  7 recompilations.", "             Seen."]
+    assert "          –  Other." in text.splitlines()
 
 
 def test_what_cannot_be_explained_is_null_with_a_sentence(capsys, tmp_path):
