@@ -19,7 +19,7 @@ from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.ingest.empty import empty_file
 from profiler_core.ingest.file_kind import OF_THE_COMPILER
 from profiler_core.ingest.kinds import is_empty, kind_of
-from profiler_core.model.compilation import CompileLog, Frame
+from profiler_core.model.compilation import CompileLog, Frame, LimitHit
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.run import Run
 from profiler_core.units import format_count, format_duration, format_share
@@ -144,12 +144,17 @@ def _headline(report: CompilationReport) -> str:
     if report.eager_only:
         lines.append("No compiled region is left in the trace: everything runs eager.")
     lines += [
-        f"{hit.function} ({'from ' if hit.is_rest else ''}{place_text(hit.file, hit.line)}"
-        f"{' on' if hit.is_rest else ''}) reached "
+        f"{hit.function} ({_extent(hit)}) reached "
         f"{hit.limit or 'the recompile limit'}: it runs eager for new inputs."
         for hit in log.limit_hits
     ]
     return "\n".join(lines)
+
+
+def _extent(hit: LimitHit) -> str:
+    """Where what runs eager begins: the function, or the line after a graph break in it."""
+    place = place_text(hit.file, hit.line)
+    return f"from {place} on" if hit.is_rest else place
 
 
 def _skips(report: CompilationReport) -> str:
