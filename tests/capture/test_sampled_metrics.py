@@ -18,6 +18,14 @@ SCHEDULE = {"wait": 0, "warmup": 1, "active": 1}
 NAME = "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 
+@pytest.fixture(autouse=True)
+def sampling_torch(monkeypatch):
+    """The installed torch, or what torch 2.15 adds to it."""
+    if not hasattr(torch.profiler, "PerformanceMetricsConfig"):
+        for name in ("PerformanceMetricsConfig", "ProfilerActivityConfig"):
+            monkeypatch.setattr(torch.profiler, name, SimpleNamespace, raising=False)
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """The activities that torch's profiler was made with."""

@@ -3,6 +3,7 @@
 import os
 import stat
 import time
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,8 @@ def test_the_command_line_of_the_browser_does_not_hold_the_token(
     """Every user of the machine reads it in the list of processes."""
     said = tmp_path / "said.txt"
     monkeypatch.setenv("BROWSER", f"sh -c 'echo \"$*\" > {said}' sh %s")
+    monkeypatch.setattr(webbrowser, "_tryorder", None)  # read once a process, by whoever was first
+    monkeypatch.setattr(webbrowser, "_browsers", {})
     token = browser_links.new_token()
     assert browser_links.show_in_browser(ADDRESS, token)
     argument = said.read_text().rstrip()
