@@ -178,13 +178,11 @@ def test_an_agent_is_served_by_it(installed, tmp_path):
 
 
 _NOTEBOOK = """
-import sys, time
+import sys
 import fusionscope
-began = time.process_time()
 compared = fusionscope.compare(fusionscope.sample("resnet50"))
 html = compared._repr_html_()
-seconds = time.process_time() - began
-print(fusionscope.__file__, "fs-map" in html and "as fast as eager" in html, seconds < 3)
+print(fusionscope.__file__, "fs-map" in html and "as fast as eager" in html)
 print(sorted({"torch", "pandas", "streamlit"} & set(sys.modules)))
 """
 
@@ -198,7 +196,7 @@ def test_a_notebook_of_it_shows_a_sample(installed, tmp_path):
         assert ended.returncode == 0, ended.stderr
         place, *told = ended.stdout.split()
         assert place.startswith(str(installed.parent))
-        assert told == ["True", "True", "[]"]
+        assert told == ["True", "[]"]
     ended = subprocess.run(
         [installed / "python", "-m", "fusionscope", "--version"], cwd=tmp_path, env=env,
         capture_output=True, text=True,
