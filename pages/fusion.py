@@ -34,11 +34,14 @@ with page(SPEC) as first_line:
     choice = choose_runs()
     with st.container(horizontal=True, gap="medium"):
         drawn, listed = choose_candidates(choice)
-        order = choose_order()
+        place_of_order = st.empty()
+        with place_of_order:
+            order = choose_order()
     with loading(height_px=640):
         fused_pairs = all_fused(choice, drawn)
     if not fused_pairs:
         first_line.drop_question()  # the cards say why there is no answer
+        place_of_order.empty()  # of nothing
         st.stop()
     show_cut_traces(choice)
     listed = listed if listed in fused_pairs else next(iter(fused_pairs))

@@ -111,7 +111,7 @@ def test_a_ratio_that_rounds_to_one_is_never_a_gain():
     answer = verdict(timed(10_000_000, "eager"), timed(9_990_000, first_call_ns=1_000_000_000))
     assert answer.kind == "no_difference"
     assert any(sentence.endswith("; it never pays for itself.") for sentence in answer.details)
-    assert "holds 1" in answer.headline
+    assert "includes 1" in answer.headline
 
 
 def test_a_narrow_interval_that_holds_one_is_no_difference():
@@ -123,7 +123,7 @@ def test_a_narrow_interval_that_holds_one_is_no_difference():
     )
     assert answer.kind == "no_difference"
     assert "makes no difference" in answer.headline
-    assert "holds 1" in answer.headline
+    assert "includes 1" in answer.headline
 
 
 def test_a_wide_interval_that_holds_one_says_nothing_about_the_difference():

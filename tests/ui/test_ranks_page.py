@@ -80,7 +80,7 @@ def opened(**query):
 
 def test_the_pair_says_first_who_waits_for_whom_and_asks_hta(unchanged_home):
     text = text_of(opened(**PAIR))
-    assert "Rank 0 waits for <em>rank 1</em>, in eager and default alike" in text
+    assert "Rank 0 waits for <em>rank 1</em>, in eager and default alike." in text
     assert "Rank 1 needs more than the other ranks: 11.9 ms more work, most of it GEMM" in text
     for word in ("44.3 ms", "44.1 ms", "Bus bandwidth", "219 GB/s", "214 GB/s",
                  "The step of the job", "waiting for rank 1: its work",

@@ -85,7 +85,7 @@ def test_another_workload_is_no_fair_comparison(home):
     path = home / "runs" / "r" / "default" / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"workload": "another"}))
     text = text_of(opened(**PAIR))
-    assert "The GPU ran in <em>the same state</em> for all runs" in text
+    assert "The GPU ran in <em>the same state</em> for all runs." in text
     assert "A fair comparison" not in text
     assert "default is another workload than the baseline" in text
 

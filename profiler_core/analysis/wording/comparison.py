@@ -29,7 +29,7 @@ def difference_note(result: Waterfall, labels: tuple[str, str]) -> str:
     """What the waterfall begins and ends with."""
     before, after = format_duration(result.baseline_ns), format_duration(result.candidate_ns)
     return (
-        f"A step of {labels[0]} takes {before}, one of {labels[1]} {after}, "
+        f"A step takes {before} in {labels[0]} and {after} in {labels[1]}, "
         f"{_CLOCK[result.clock]}; the bars between add up to the difference exactly."
     )
 

@@ -6,18 +6,18 @@ from profiler_core.units import format_count, format_duration
 
 
 def headline(report: CompilationReport) -> Phrase:
-    """What stands between this run and one graph, without a full stop."""
+    """What stands between this run and one graph, as a sentence."""
     if report.eager_only:
-        return (Strong("Everything runs eager"), ": a break in a loop made Dynamo give up")
+        return (Strong("Everything runs eager"), ": a break in a loop made Dynamo give up.")
     parts = [part for part in (*_eager(report), *_breaks(report), *_recompiles(report)) if part]
     if parts:
         phrase: Phrase = ()
         for position, part in enumerate(parts):
-            phrase += (", ", *part) if position else part
-        return phrase
+            phrase += ("; ", *part) if position else part
+        return (*phrase, ".")
     if report.log.failures:
-        return ("The compiler ", Strong("gave up with an error"))
-    return ("One graph, compiled once: ", Strong("no break, no recompile"))
+        return ("The compiler ", Strong("gave up with an error"), ".")
+    return ("One graph, compiled once: ", Strong("no break, no recompile"), ".")
 
 
 def break_line(graph_break: BreakReport) -> str:

@@ -181,7 +181,7 @@ def jitter_sentence(sampler: SamplerJitter | None) -> str:
 def state_of_gpu(
     pairs: tuple[Fairness, ...], *, other_workloads: bool, alone: tuple[str, RunTelemetry]
 ) -> Phrase:
-    """Was the GPU in the same state for all runs; without pairs what a run alone took.
+    """A sentence: was the GPU in the same state for all runs; without pairs what a run alone took.
 
     Args:
         pairs: of all candidates that were judged.
@@ -190,14 +190,14 @@ def state_of_gpu(
     """
     if any(judged.fair is False for judged in pairs):
         unfair = Strong("Not a fair comparison")
-        return (unfair, ": the GPU was not in the same state for all runs")
+        return (unfair, ": the GPU was not in the same state for all runs.")
     if any(judged.fair is None for judged in pairs):
-        return ("Whether the GPU was in the same state for all runs is ", Strong("not known"))
+        return ("Whether the GPU was in the same state for all runs is ", Strong("not known"), ".")
     if pairs and other_workloads:
-        return ("The GPU ran in ", Strong("the same state"), " for all runs")
+        return ("The GPU ran in ", Strong("the same state"), " for all runs.")
     if pairs:
         same = Strong("the same state")
-        return ("A fair comparison: the GPU ran in ", same, " for all runs")
+        return ("A fair comparison: the GPU ran in ", same, " for all runs.")
     return _alone(*alone)
 
 
@@ -260,12 +260,12 @@ def _alone(label: str, telemetry: RunTelemetry) -> Phrase:
     if energy is not None:
         at = "" if power is None or telemetry.ranks else f" at {power:.0f} W"
         at += f" on {len(telemetry.ranks)} GPUs" if telemetry.ranks else ""
-        return (f"A step of {label} takes ", Strong(format_energy(energy)), at)
+        return (f"A step of {label} takes ", Strong(format_energy(energy)), f"{at}.")
     if power is not None:
-        return ("The GPU drew ", Strong(f"{power:.0f} W"))
+        return ("The GPU drew ", Strong(f"{power:.0f} W"), ".")
     if telemetry.gpu_index is None and telemetry.host is not None:
-        return ("The process was sampled, ", Strong("no GPU was"))
-    return ("Sampled for ", Strong("too short a time"), " to say how much power it took")
+        return ("The process was sampled, ", Strong("no GPU was"), ".")
+    return ("Sampled for ", Strong("too short a time"), " to say how much power it took.")
 
 
 def fairness_statement(judged: Fairness) -> Statement:

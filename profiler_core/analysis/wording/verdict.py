@@ -158,7 +158,7 @@ def _by_how_much(c: CandidateComparison, which: str, interval: str) -> Statement
 def _no_difference(c: CandidateComparison) -> Statement:
     return Statement(
         (*_subject(c), f" makes no difference against {c.baseline_label}"),
-        f"a step takes {_times(c.step_time)}, and the interval of the speed-up holds 1 "
+        f"a step takes {_times(c.step_time)}, and the interval of the speed-up includes 1 "
         f"({_interval(c.step_time)}).",
     )
 
@@ -167,8 +167,8 @@ def _uncertain(c: CandidateComparison) -> Statement:
     question = f"hether {c.label} is faster or slower than {c.baseline_label} cannot be told"
     return Statement(
         (f"{_on_busy_host(c)}w{question}" if c.busy_host else f"W{question}",),
-        f"a step takes {_times(c.step_time)}, and the interval of the speed-up holds 1 and is too "
-        f"wide ({_interval(c.step_time)}).",
+        f"a step takes {_times(c.step_time)}, and the interval of the speed-up includes 1 and is "
+        f"too wide ({_interval(c.step_time)}).",
     )
 
 

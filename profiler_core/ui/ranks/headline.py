@@ -37,17 +37,17 @@ def show_headline(chosen: ChosenJobs) -> None:
 
 
 def _title(jobs: tuple[ChosenJob, ...]) -> Phrase:
-    """One claim where all jobs share it, else one for each."""
+    """One sentence: a claim that all jobs share, else one for each."""
     first, *others = (headline(chosen_job.job) for chosen_job in jobs)
     labels = [chosen_job.label for chosen_job in jobs]
     if not others:
-        return first
+        return (*first, ".")
     if all(other == first for other in others):
-        return (*first, f", in {listed(labels)} alike")
+        return (*first, f", in {listed(labels)} alike.")
     title: Phrase = ()
     for position, (label, chosen_job) in enumerate(zip(labels, jobs, strict=True)):
         title += headline(chosen_job.job, f"; in {label}, " if position else f"In {label}, ")
-    return title
+    return (*title, ".")
 
 
 def _change(first: ChosenJob, second: ChosenJob) -> str:
