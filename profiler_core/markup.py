@@ -20,6 +20,7 @@ __all__ = ["Markup", "breakable", "coded", "escape", "load_templates", "phrase",
 
 # At a hyphen or a space a browser breaks by itself.
 _BROKEN_UP_TO = 2000  # characters: time for dots without end grows with their square
+_LONGEST_WORD = 24  # characters: longer ones are names, which need not fit into a column
 _CODE = re.compile(r"`([^`]+)`")
 _WITHIN_QUANTITY = re.compile(
     r"(?<=\d) (?=(?:[nµm]?s|[kMGT]?B(?:/s)?|%|pts|[mk]?J|[MGTP]?FLOPS?)(?![\w/]))"
@@ -60,6 +61,7 @@ def _environment() -> Environment:
         "breakable": breakable,
         "coded": coded,
         "phrase": phrase,
+        "prose": prose,
         "with_units": with_units,
         "difference": format_difference,
         "duration": format_duration,
@@ -83,6 +85,12 @@ def coded(text: str) -> Markup:
         Markup("<code>{}</code>").format(part) if number % 2 else part
         for number, part in enumerate(parts)
     )
+
+
+def prose(text: str) -> Markup:
+    """A sentence: no line ends inside a quantity, or in the middle of a part of a dotted name."""
+    words = re.split(r"( )", with_units(text))
+    return Markup("").join(breakable(word) if len(word) > _LONGEST_WORD else word for word in words)
 
 
 def phrase(parts: Iterable[Any]) -> Markup:

@@ -8,7 +8,7 @@ from jinja2 import UndefinedError
 
 from profiler_core.analysis.rows.table import Cell, Change, Table
 from profiler_core.analysis.wording.sentence import Statement, Strong, clause, ended, listed
-from profiler_core.markup import Markup, breakable, coded, phrase, render, with_units
+from profiler_core.markup import Markup, breakable, coded, phrase, prose, render, with_units
 
 EVIL = '<script>alert("1")</script>'
 TEMPLATES = Path(__file__).parents[1] / "profiler_core" / "templates"
@@ -40,6 +40,14 @@ def test_no_line_ends_between_a_number_and_its_unit():
     marked = with_units(phrase((Strong("1.25 ms"), " < 2 ms")))
     assert marked == Markup("<em>1.25\u00a0ms</em> &lt; 2\u00a0ms")
     assert isinstance(marked, Markup)
+
+
+def test_a_long_name_in_a_sentence_breaks_between_its_words():
+    """A narrow column ended a line in "torch._inductor.config.prologue_fusi"."""
+    assert prose("With torch._inductor.config.prologue_fusion = 0.5 of 3 µs <b>") == (
+        "With torch._<wbr>inductor.<wbr>config.<wbr>prologue_<wbr>fusion = 0.5 of 3\u00a0µs "
+        "&lt;b&gt;"
+    )
 
 
 def test_every_field_of_a_table_is_escaped():

@@ -128,6 +128,7 @@ div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .fs-finding p span { color:var(--fs-ink); }
 .fs-stake { text-align:right; white-space:nowrap; font-variant-numeric:tabular-nums; }
 .fs-stake small { display:block; color:var(--fs-muted); font-size:12px; }
+.fs-stake i { display:none; }
 .fs-state { font-size:12px; font-weight:500; padding:1px 7px; border-radius:9px;
   border:1px solid var(--fs-line); color:var(--fs-muted); white-space:nowrap; }
 .fs-state.fs-bad { color:var(--fs-worse); border-color:var(--fs-worse); }
@@ -221,6 +222,7 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-dossier .fs-t td, .fs-dossier .fs-t th { padding:4px 8px; font-size:12.5px; }
 .fs-dossier .fs-t th:first-child { padding-left:0; white-space:normal; overflow-wrap:anywhere; }
 .fs-dossier .fs-t thead th { overflow-wrap:normal; min-width:0; padding:4px 5px; }
+.fs-dossier .fs-times thead th { white-space:nowrap; }
 .fs-dossier .fs-detail:not(.fs-told) td { white-space:nowrap; padding:4px 5px; }
 .fs-dossier .fs-told td { white-space:normal; overflow-wrap:anywhere; }
 .fs-dossier .fs-told th:first-child { overflow-wrap:normal; min-width:8ch; }
@@ -254,6 +256,7 @@ stands in a column for each run stands one below another. */
     grid-column:1 / -1; text-align:left; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake small { display:inline;
     margin-left:6px; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake i { display:inline; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t:not(.fs-dossier *) :is(td,th) {
     padding-left:6px; padding-right:6px; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-t:not(.fs-dossier *,.fs-counts) td {

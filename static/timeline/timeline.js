@@ -24,6 +24,7 @@ export class Timeline {
     this.legend = root.querySelector(".legend")
     this.status = root.querySelector(".status")
     this.spoken = root.querySelector(".spoken")
+    root.querySelector(".waiting")?.remove() // from here on the canvas says itself what it waits for
     this.runs = []
     this.categories = []
     this.hidden = new Set()

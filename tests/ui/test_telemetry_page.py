@@ -135,7 +135,7 @@ def test_a_run_without_samples_says_why(home):
         (home / "runs" / "r" / variant / "nvml.jsonl").unlink()
     text = text_of(opened(**PAIR))
     assert "Nothing was sampled" in text
-    assert "eager and default: nothing was sampled." in text
+    assert "eager and default: there is no file of samples." in text
 
 
 def test_captures_with_several_ranks_say_why_nothing_was_sampled(home):

@@ -91,4 +91,4 @@ def _zero(run: SampledRun) -> int | None:
 def _why(run: Run, samples: RunSamples) -> str:
     if samples.problems:
         return " ".join(samples.problems.values())
-    return without_samples(run.record) or "nothing was sampled."
+    return without_samples(run.record) or "there is no file of samples."

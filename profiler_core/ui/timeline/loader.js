@@ -6,9 +6,12 @@ const unmounted = new WeakSet()
 export default function (component) {
   const root = component.parentElement
   unmounted.delete(root)
-  modules.then(({ show }) => { if (!unmounted.has(root)) show(component) })
+  modules.then(
+    ({ show }) => { if (!unmounted.has(root)) show(component) },
+    () => { root.querySelector(".waiting").textContent = "The server does not answer. Reload the page." },
+  )
   return () => {
     unmounted.add(root)
-    modules.then(({ remove }) => remove(root))
+    modules.then(({ remove }) => remove(root), () => {})
   }
 }
