@@ -36,3 +36,17 @@ def test_traces_without_logs_are_searched_too(dark_page: Page, server: Server) -
     _search(page, "bert")
     page.get_by_role("option", name="bert").first.click()
     expect(page).to_have_url(re.compile("baseline=sample.*bert"))
+
+
+def test_enter_opens_what_was_typed_not_what_the_list_still_shows(
+    page: Page, server: Server
+) -> None:
+    page.goto(server.link("modules", **BARE))
+    ready(page)
+    _search(page, "linear")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("gelu")
+    page.keyboard.press("Enter")
+    title = page.locator(".fs-dossier-title")
+    expect(title).to_contain_text("gelu")
+    expect(page.get_by_role("dialog", name="Search everything")).to_be_hidden()

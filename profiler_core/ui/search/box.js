@@ -23,6 +23,8 @@ class Box {
     this.note = root.querySelector(".note")
     this.list = root.querySelector(".results")
     this.chosen = 0
+    this.answered = "" // the words that the list below them answers
+    this.entered = false // Enter was pressed before that
     this.listening = new AbortController()
     const { signal } = this.listening
     document.addEventListener("keydown", (event) => this.key(event), { signal, capture: true })
@@ -39,6 +41,7 @@ class Box {
     this.trigger = setTriggerValue
     if (data.words !== this.words()) return // an older answer
     this.draw(data.results)
+    if (this.entered) this.follow()
   }
 
   words() {
@@ -67,17 +70,20 @@ class Box {
   hide() {
     if (this.veil.hidden) return
     this.veil.hidden = true
+    this.entered = false
     this.before?.focus?.({ preventScroll: true })
   }
 
   ask() {
     clearTimeout(this.waiting)
+    this.entered = false
     this.note.textContent = this.words() ? "Searching …" : ""
     if (!this.words()) return this.draw([])
     this.waiting = setTimeout(() => this.trigger("words", this.words()), WAIT_MS)
   }
 
   draw(results) {
+    this.answered = this.words()
     this.results = results
     this.note.textContent = this.words() && !results.length ? "Nothing in these runs matches." : ""
     this.list.replaceChildren(...results.map((result, place) => this.row(result, place)))
@@ -120,8 +126,14 @@ class Box {
       this.list.children[this.chosen]?.scrollIntoView({ block: "nearest" })
     } else if (event.key === "Enter") {
       event.preventDefault()
-      this.list.children[this.chosen]?.click()
+      this.follow()
     }
+  }
+
+  // Opens the chosen result; while words are typed faster than answered, the first of their answer.
+  follow() {
+    this.entered = this.answered !== this.words()
+    if (!this.entered) this.list.children[this.chosen]?.click()
   }
 
   close() {
