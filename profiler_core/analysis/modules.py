@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from profiler_core.analysis.apportion import apportion
+from profiler_core.analysis.ledger.merged_calls import merged_of, merged_with_holders
 from profiler_core.analysis.ledger.modules import ROOT
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, ModuleWork
 
@@ -54,6 +55,8 @@ class ModuleRow:
     n_steps: tuple[int, int]  # profiled steps of either run
     class_name: str = ""  # "BertLayer"; "": no call and no log names it
     members: tuple[str, ...] = ()  # paths of those that are one row
+    # Calls per step that fall together, so that nobody knows of how many modules; None: known.
+    n_merged: int | None = None
 
     @property
     def name(self) -> str:
@@ -239,8 +242,11 @@ def module_tree(ledger: FusionLedger, made: tuple[Made | None, Made | None]) -> 
                 if ELSEWHERE in parts:
                     unknown[side] += work.time_ns
     n_steps = ledger.n_baseline_steps, ledger.n_candidate_steps
+    order = _preorder(modules)
+    merged = merged_with_holders(order[1:], _above, dict(ledger.merged_calls))
     rows = tuple(
-        modules[path].row(path, n_steps, classes.get(path, "")) for path in _preorder(modules)
+        modules[path].row(path, n_steps, classes.get(path, ""), n_merged=merged.get(path))
+        for path in order
     )
     holders = {row.above for row in rows[1:]}
     of_kind: dict[str, list[str]] = {}
@@ -252,6 +258,7 @@ def module_tree(ledger: FusionLedger, made: tuple[Made | None, Made | None]) -> 
             n_steps,
             classes.get(members[0], ""),
             members,
+            merged_of(members, merged),
         )
         for kind, members in of_kind.items()
         # What only holds others, such as a list of layers, is what they are together.
@@ -316,17 +323,13 @@ class _Node:
         n_steps: tuple[int, int],
         class_name: str,
         members: Collection[str] = (),
+        n_merged: int | None = None,
     ) -> ModuleRow:
         """Its record."""
         return ModuleRow(
-            path=path,
-            depth=len(_with_above(path)) - 1,
-            sides=(self.sides[0].record, self.sides[1].record),
-            groups=tuple(self.groups),
-            n_steps=n_steps,
-            class_name=class_name,
-            members=tuple(members),
-        )
+            path, len(_with_above(path)) - 1, (self.sides[0].record, self.sides[1].record),
+            tuple(self.groups), n_steps, class_name, tuple(members), n_merged,
+        )  # fmt: skip
 
 
 def _add(

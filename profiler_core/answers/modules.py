@@ -29,7 +29,17 @@ class ModuleAnswer(Answer, frozen=True):
         name="class"
     )
     depth: Annotated[int, means("1 for those that sum to the step")]
-    n_modules: Annotated[int, means("how many equal ones are one row")]
+    n_modules: Annotated[
+        int | None, means("how many equal ones are one row; null where no file says it")
+    ]
+    n_merged: Annotated[
+        int | None,
+        means(
+            "calls per step of one compiled block that fall together, as no file says of which of "
+            "the model's blocks each is; else null",
+            "count",
+        ),
+    ]
     baseline_ns: Annotated[int, means("over all profiled steps", "ns")]
     candidate_ns: Annotated[int, means("over all profiled steps", "ns")]
     baseline_shared_ns: Annotated[
@@ -154,7 +164,7 @@ def module_answer(row: ModuleRow) -> ModuleAnswer:
         row,
         path=row.path or ", ".join(row.members),
         class_=row.class_name,
-        n_modules=max(1, len(row.members)),
+        n_modules=max(1, len(row.members)) if row.n_merged is None else None,
         baseline_ns=before.time_ns,
         candidate_ns=after.time_ns,
         baseline_shared_ns=before.shared_ns,

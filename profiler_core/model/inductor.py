@@ -67,6 +67,7 @@ class CompiledGraph(msgspec.Struct, frozen=True):
     aot_nodes: tuple[GraphNode, ...] = ()  # AOTAutograd's own graph; backward: engine order
     post_to_pre: dict[str, tuple[str, ...]] = {}  # post-grad node -> dynamo nodes
     module: str = ""  # path of the nn.Module that its frame is of; "": the model, or not known
+    is_unnamed: bool = False  # a part of the model, and nothing says which; several may enter it
     placeholders: tuple[str, ...] = ()  # of dynamo's graph: "L_self_modules_conv1_parameters_…"
     kernels: dict[str, KernelDefinition] = {}
     buffers: dict[str, tuple[tuple[int, ...], str]] = {}  # "buf3" -> shape, dtype ("f32")

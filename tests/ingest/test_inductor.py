@@ -8,7 +8,7 @@ import pytest
 
 from profiler_core.ingest.inductor.classes import agreed, guarded_classes
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
-from profiler_core.ingest.inductor.frames import frame_module
+from profiler_core.ingest.inductor.frames import frame_module, is_unnamed_part
 from profiler_core.ingest.inductor.graphs import read_graph
 from profiler_core.ingest.inductor.parts import most_similar
 from profiler_core.ingest.inductor.reader import read_inductor
@@ -272,11 +272,13 @@ def _stack(*callers: tuple[str, str]) -> list[dict]:
 )
 def test_the_module_of_a_frame_by_the_lines_that_call_it(callers, path):
     assert frame_module(_stack(*callers)) == path
+    assert is_unnamed_part(_stack(*callers)) is (callers[-1:] == [("forward", "x = layer(x)")])
 
 
 @pytest.mark.parametrize("damaged", [None, 7, "stack", [1, None], [{}, {"name": 3, "loc": []}]])
 def test_a_damaged_stack_says_nothing(damaged):
     assert frame_module(damaged) == ""
+    assert not is_unnamed_part(damaged)
 
 
 def test_the_frames_stack_is_read_from_the_log():

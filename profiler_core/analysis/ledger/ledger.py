@@ -18,6 +18,7 @@ from profiler_core.analysis.ledger.host_rows import Form
 from profiler_core.analysis.ledger.layers import mark_unlike, unlike_note
 from profiler_core.analysis.ledger.layout import program
 from profiler_core.analysis.ledger.matching import match_programs
+from profiler_core.analysis.ledger.merged_calls import merged_calls, merged_note
 from profiler_core.analysis.ledger.module_operators import operators_by_module
 from profiler_core.analysis.ledger.modules import ROOT
 from profiler_core.analysis.ledger.program import Program
@@ -68,6 +69,7 @@ def fusion_ledger(
         groups.extend(
             _class_groups(sides, step_class, number, rows, operators, module_classes, len(groups))
         )
+    merged = merged_calls(sides)
     return FusionLedger(
         groups=tuple(groups),
         baseline_ns=sides[0].total_ns,
@@ -84,10 +86,12 @@ def fusion_ledger(
         operators=tuple(operators),
         known_by=_known_by(sides),
         module_classes=tuple({**_logged_classes((baseline, candidate)), **module_classes}.items()),
+        merged_calls=tuple(merged.items()),
         notes=(
             *_notes(sides, (baseline, candidate), classes),
             *unlike_note(groups),
             *without_module(groups),
+            *merged_note(merged),
         ),
     )
 

@@ -231,6 +231,8 @@ class FusionLedger:
     notes: tuple[str, ...] = ()  # what the files did not allow, one sentence each
     known_by: Basis = "logs"
     module_classes: tuple[tuple[str, str], ...] = ()  # nn.Module -> class, by calls, guards
+    # nn.Module -> calls per step that fall together in it, as no file says of which module each is.
+    merged_calls: tuple[tuple[str, int], ...] = ()
 
     def of_kind(self, *kinds: Kind) -> Iterator[FusionGroup]:
         """The groups that count in one of these ways."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from profiler_core.analysis.item import group_item, module_item, operator_item
+from profiler_core.analysis.ledger.modules import ROOT
 from profiler_core.analysis.modules import ModulePart, ModuleRow, ModuleTree
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.rows.table import Cell, Table, Tone
@@ -30,8 +31,14 @@ _NEWS = 0.005  # of the step: a smaller change has no colour
 
 
 def row_title(row: ModuleRow) -> str:
-    """`encoder.layer.3`, `12 × BertLayer`, `12 × encoder.layer.*`; the whole is "step"."""
-    name = row.class_name if row.members and row.class_name else row.path or "step"
+    """`encoder.layer.3`, `12 × BertLayer`, `12 × encoder.layer.*`; the whole is "step".
+
+    `24 calls of Linear` where no file says of how many modules they are.
+    """
+    is_class = row.members or (row.path == ROOT and row.n_merged is not None)
+    name = row.class_name if is_class and row.class_name else row.path or "step"
+    if row.n_merged is not None:
+        return f"{row.n_merged} calls of {name}"
     return f"{len(row.members)} × {name}" if len(row.members) > 1 else name
 
 
@@ -54,7 +61,9 @@ def most_expensive(
         f"{clipped(first.name, _LONGEST)} takes the most time of {labels[1]}: "
         f"{format_duration(first.step_ns(1))} of {format_duration(total)} per step{before}."
     )
-    layers = next((row for row in tree.by_class if len(row.members) > 1), None)
+    layers = next(
+        (row for row in tree.by_class if len(row.members) > 1 or row.n_merged is not None), None
+    )
     if layers is None:
         return sentence
     untold = untold_sentence(tree, labels)

@@ -22,6 +22,21 @@ def frame_module(stack: Any) -> str:
     "" for the first module that is called, which is the model; and where a caller's line does not
     say which member it calls, such as that of a loop over layers.
     """
+    members = _members(stack)
+    return ".".join(member[1] for member in members if member) if all(members) else ""
+
+
+def is_unnamed_part(stack: Any) -> bool:
+    """Is the frame of a module that another one calls by a line that names no member?
+
+    All modules of its class that such lines call enter the one frame, and its code says of which
+    of them a call is no more than the log does.
+    """
+    return not all(_members(stack))
+
+
+def _members(stack: Any) -> list[re.Match[str] | None]:
+    """What each line below the model's own call says of the module that it calls."""
     frames = (
         [frame for frame in stack if isinstance(frame, dict)] if isinstance(stack, list) else []
     )
@@ -30,5 +45,4 @@ def frame_module(stack: Any) -> str:
         for frame, callee in pairwise(frames)
         if callee.get("name") == _MODULE_CALL[0] and frame.get("name") not in _WRAPPERS
     ]
-    members = [_MEMBER.match(line.strip()) for line in callers[1:]]
-    return ".".join(member[1] for member in members if member) if all(members) else ""
+    return [_MEMBER.match(line.strip()) for line in callers[1:]]

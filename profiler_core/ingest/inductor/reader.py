@@ -17,7 +17,7 @@ import msgspec
 
 from profiler_core.ingest.inductor.classes import agreed, guarded_classes
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
-from profiler_core.ingest.inductor.frames import frame_module
+from profiler_core.ingest.inductor.frames import frame_module, is_unnamed_part
 from profiler_core.ingest.inductor.graphs import placeholder_names, placeholder_shapes, read_graph
 from profiler_core.ingest.inductor.parts import most_similar
 from profiler_core.ingest.torch_trace.records import payload_text, records
@@ -56,6 +56,7 @@ class _Compilation:
 
     dynamo: str = ""
     module: str = ""  # whose frame it is
+    is_unnamed: bool = False  # of a part of the model that its caller does not name
     aot: dict[str, str] = field(default_factory=dict)
     post: dict[str, str] = field(default_factory=dict)
     graphs: list["_Graph"] = field(default_factory=list)
@@ -85,7 +86,9 @@ class _Compilation:
         """The graph that this generated code is of."""
         post = next((self.post[kind] for kind in _POST if kind in self.post), "")
         aot = dict(self.aot)
-        graph = _Graph(compile_id, code, file_name, self.dynamo, aot, post, self.module)
+        graph = _Graph(
+            compile_id, code, file_name, self.dynamo, aot, post, self.module, self.is_unnamed
+        )
         if self.parts:
             self._assign_part(graph)
         self.post = {}
@@ -116,6 +119,7 @@ class _Graph:
     aot: dict[str, str]
     post: str
     module: str
+    is_unnamed: bool
     part: str = ""  # of dynamo's graph, where DDP cut it: nodes have other names there
     mappings: dict[str, Any] = field(default_factory=dict)
     stacks: dict[str, Any] = field(default_factory=dict)
@@ -149,6 +153,7 @@ def read_inductor(paths: Sequence[Path]) -> InductorLog:
         if record.kind == _START and isinstance(record.body, dict):
             frame = compilations.setdefault(record.compile_id or last_id, _Compilation())
             frame.module = frame_module(record.body.get("stack"))
+            frame.is_unnamed = is_unnamed_part(record.body.get("stack"))
         if record.payload is None:
             continue
         kind = record.kind.removeprefix(_ARTIFACT)
@@ -212,6 +217,7 @@ def _build(graph: _Graph) -> CompiledGraph:
         post_to_pre=_string_lists(graph.mappings.get("postToPre"))
         or ({} if direction == "backward" else _post_to_pre(calls, dynamo, kernels)),
         module=graph.module,
+        is_unnamed=graph.is_unnamed,
         placeholders=placeholder_names(graph.dynamo),
         kernels=kernels,
         buffers={
