@@ -1,7 +1,7 @@
 """One candidate's panel of the fusion map: two stacks, the ribbons between them, their names."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import Kind, changed
@@ -19,6 +19,7 @@ _LABEL_PX = 17  # a ribbon as high as this has room for its name
 _WIDTH_CHARACTERS = 120  # of 12 px letters in the whole picture, at 1280 px
 _NARROW_ROOM = 28  # characters of a name where the picture stands beside a dossier
 _NARROW = 0.7  # of the characters that there is room for elsewhere, in smaller letters
+_APART = 2  # characters between two names in a line
 _LEAST_ROOM = 12  # characters; a shorter part of a name is not shown
 _ALONE: dict[Kind, str] = {
     "removed": "no longer computed",
@@ -75,6 +76,8 @@ def draw_panel(
     palette = drawing.palette
     at = [0.0, 0.0]
     named_until = -frame.per_px * _LABEL_PX
+    names: list[Label] = []
+    names_alone: list[tuple[Label, tuple[float, float]]] = []  # with what they may lie in
     for part in parts:
         tops = (at[0], at[1])
         for side, x in ((0, frame.left), (1, frame.right)):
@@ -101,11 +104,13 @@ def draw_panel(
             continue
         if before and after:
             if middle - named_until > frame.per_px * _LABEL_PX:
-                drawing.labels.append(_name(part, palette, frame, middle))
+                names.append(_name(part, palette, frame, middle))
                 named_until = middle
         elif max(before, after) > frame.per_px * _LABEL_PX:
-            sums = (tops[0] + at[0], tops[1] + at[1])
-            drawing.labels.append(_name_alone(part, palette, frame, sums))
+            side = 0 if before else 1
+            names_alone.append((_name_alone(part, palette, frame, side), (tops[side], at[side])))
+    drawing.labels += names
+    drawing.labels += _beside(names_alone, names, frame)
 
 
 def _name(part: Part, palette: Palette, frame: Frame, y: float) -> Label:
@@ -125,14 +130,46 @@ def _name(part: Part, palette: Palette, frame: Frame, y: float) -> Label:
     return Label(sum(frame.ribbon) / 2, y, (tuple(words),), palette.ink, 12)
 
 
-def _name_alone(part: Part, palette: Palette, frame: Frame, sums: tuple[float, float]) -> Label:
-    """The title of a part without a counterpart beside its stack."""
-    side = 0 if part.heights[0] else 1
+def _beside(
+    alone: Sequence[tuple[Label, tuple[float, float]]], names: Sequence[Label], frame: Frame
+) -> Iterator[Label]:
+    """Each in the middle of its extent, ns, or next to it where a ribbon's name ends there.
+
+    One without room is left out: the pointer says it.
+    """
+    high = frame.per_px * _LABEL_PX
+    for label, (top, end) in alone:
+        near = [name.y_ns for name in names if _would_meet(name, label, frame)]
+        middle = (top + end) / 2
+        free = [
+            y
+            for y in (middle, *(y + shift for y in near for shift in (-high, high)))
+            if top + high / 2 <= y <= end - high / 2
+            and all(abs(y - other) >= 0.99 * high for other in near)
+        ]
+        if free:
+            yield replace(label, y_ns=min(free, key=lambda y: abs(y - middle)))
+
+
+def _would_meet(name: Label, alone: Label, frame: Frame) -> bool:
+    """Would a name in the middle of the ribbons and one at their end meet in one line?"""
+    (words,), (why,) = name.lines, alone.lines
+    n_alone = sum(len(word.text) for word in why)
+    wide = sum(len(word.text) for word in words if not word.is_instead)
+    narrow = sum(len(word.text) for word in words if not word.is_spare)
+    return any(
+        n / 2 + n_alone + _APART > room / 2
+        for n, room in ((wide, frame.characters), (narrow, _NARROW * frame.characters))
+    )
+
+
+def _name_alone(part: Part, palette: Palette, frame: Frame, side: int) -> Label:
+    """The title of a part without a counterpart beside its stack, which `_beside` places."""
     why = _ALONE.get(part.kind, "")
     room = frame.characters // 2 - len(why) - 2
     title = f"{clipped(part.brief, room)}, " if room >= _LEAST_ROOM else ""
     return Label(
-        frame.ribbon[side], sums[side] / 2, ((Words(f"{title}{why}"),),), palette.muted, 12,
+        frame.ribbon[side], 0.0, ((Words(f"{title}{why}"),),), palette.muted, 12,
         anchor="end" if side else "start", shift_px=((6, -6)[side], 0),
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from profiler_core.analysis.findings import Finding, by_stake, ranked
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.wording.findings import (
     advice_text,
@@ -116,3 +117,22 @@ def test_a_place_to_look_at_is_no_change_that_was_considered():
     for key in ("slower_groups", "slower_by_a_rank"):
         finding = Finding(key, "", "", "Look there.", "fusion", prediction=nothing)
         assert advice_text(finding) == "Look there."
+
+
+def test_a_place_to_look_at_is_replayed_as_the_baseline_runs_it():
+    """Seen in dynshape: "a replay with this change" of a finding that names no change."""
+    nothing = Prediction(0.0, 0.0, 0.0, "simulated", "unprofiled")
+    slower = Finding(
+        "slower_groups",
+        "",
+        "Seen.",
+        "",
+        "fusion",
+        prediction=nothing,
+        change=Change("like_baseline"),
+    )
+    start = "Seen. A replay with these parts as fast as in the baseline"
+    assert evidence_text(slower) == f"{start} saves nothing: something else is the limit here."
+    gain = replace(slower, prediction=SIMULATED)
+    assert evidence_text(gain) == f"{start} saves 800 µs (600 µs to 1.10 ms)."
+    assert evidence_text(replace(slower, prediction=LOSS)).startswith(f"{start} makes the step")

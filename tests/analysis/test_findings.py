@@ -39,6 +39,7 @@ from profiler_core.ingest.run import open_run
 from profiler_core.ingest.torch_logs.other import parse_cudagraph
 from profiler_core.model.run import Numerics
 from profiler_core.session.comparison import Comparison
+from profiler_core.units import format_share
 from tests.analysis.ledger.judge.pairs import inductor_log
 from tests.analysis.traces import trace_of
 from tests.larger import JUDGE_PAIRS, LARGER, unpacked
@@ -335,6 +336,8 @@ def test_guards_that_take_a_large_part_of_the_step():
     finding = keys(replace(case, trace=trace))["heavy_guards"]
     assert 0.05 * case.step_ns <= finding.prediction.expected_ns <= finding.prediction.high_ns
     assert "lookups of compiled code per step" in finding.evidence
+    cost = format_share(finding.prediction.expected_ns / case.step_ns)
+    assert finding.title == f"Guards cost {cost} of the step."
 
 
 def test_a_triton_kernel_of_the_users_is_paired_by_its_name_and_blamed_for_nothing():

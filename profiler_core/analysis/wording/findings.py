@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from profiler_core.analysis.finding_overlaps import more_alone, together
 from profiler_core.analysis.finding_rules.facts import Finding
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.units import format_duration, format_durations
 
@@ -58,8 +59,13 @@ def interval_text(prediction: Prediction | None) -> str:
     return format_durations(prediction.low_ns, prediction.high_ns)
 
 
-def basis_text(prediction: Prediction | None) -> str:
-    """What the number rests on, in a sentence; "" where there is none."""
+def basis_text(prediction: Prediction | None, change: Change | None = None) -> str:
+    """What the number rests on, in a sentence; "" where there is none.
+
+    Args:
+        prediction: of what is at stake.
+        change: that it is of; None: it has no name.
+    """
     if prediction is None:
         return ""
     if prediction.is_bound:
@@ -67,7 +73,7 @@ def basis_text(prediction: Prediction | None) -> str:
     if _is_nothing(prediction):
         if prediction.basis != "simulated":
             return "It costs nothing here."
-        return "A replay with this change saves nothing: something else is the limit here."
+        return f"{_replay(change)} saves nothing: something else is the limit here."
     interval = f"{amount_text(prediction)} ({interval_text(prediction)})"
     longer = format_duration(-prediction.expected_ns)
     slower = f"the step {longer} longer (saves {interval_text(prediction)})"
@@ -78,8 +84,15 @@ def basis_text(prediction: Prediction | None) -> str:
     if prediction.basis == "measured":
         return f"From {interval_text(prediction)}."
     if prediction.is_loss:
-        return f"A replay with this change makes {slower}: something else is the limit here."
-    return f"A replay with this change saves {interval}."
+        return f"{_replay(change)} makes {slower}: something else is the limit here."
+    return f"{_replay(change)} saves {interval}."
+
+
+def _replay(change: Change | None) -> str:
+    """What was replayed: what got slower has no change of its own, but the baseline's times."""
+    if change is not None and change.lever == "like_baseline":
+        return "A replay with these parts as fast as in the baseline"
+    return "A replay with this change"
 
 
 def _is_nothing(prediction: Prediction) -> bool:
@@ -88,7 +101,9 @@ def _is_nothing(prediction: Prediction) -> bool:
 
 def evidence_text(finding: Finding) -> str:
     """What was measured, and what the number beside it rests on."""
-    return " ".join(text for text in (finding.evidence, basis_text(finding.prediction)) if text)
+    return " ".join(
+        text for text in (finding.evidence, basis_text(finding.prediction, finding.change)) if text
+    )
 
 
 def advice_text(finding: Finding) -> str:
