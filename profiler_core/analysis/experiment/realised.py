@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from profiler_core.analysis.experiment.choice import difference
-from profiler_core.model.experiment import Experiment, Gain
+from profiler_core.model.experiment import Experiment, Gain, Trial
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,10 @@ class KindOfFinding:
 
 
 def realised(experiments: Iterable[Experiment]) -> tuple[Realised, ...]:
-    """Every prediction whose lever was the only difference from what it was held against."""
+    """Every prediction whose lever was the only difference from what it was held against.
+
+    Without those that the measurement cannot judge: its noise is larger than what was predicted.
+    """
     rows = []
     for experiment in experiments:
         for batch in experiment.batches:
@@ -69,9 +72,17 @@ def realised(experiments: Iterable[Experiment]) -> tuple[Realised, ...]:
                         trial.realised_ns,
                     )
                     for gain in trial.predicted
-                    if gain.lever == levers[0] and gain.gain_ns
+                    if gain.lever == levers[0] and gain.gain_ns and _is_judged(trial, gain)
                 ]
     return tuple(rows)
+
+
+def _is_judged(trial: Trial, gain: Gain) -> bool:
+    """Whether half of the 95 % interval of what it saves is less than what was predicted."""
+    if trial.against is None or trial.step_ns is None:
+        return True
+    half_ns = trial.step_ns * (trial.against.high - trial.against.low) / 2
+    return half_ns < abs(gain.gain_ns)
 
 
 def by_finding(rows: Iterable[Realised]) -> tuple[KindOfFinding, ...]:

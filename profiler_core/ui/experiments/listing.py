@@ -77,7 +77,8 @@ def show_realised(rows: Iterable[Realised]) -> None:
         return
     section(
         "Predicted against realised",
-        "Levers that were tried alone; the error is a fraction of what was predicted.",
+        "Levers that were tried alone; the error is a fraction of what was predicted. Where the "
+        "noise was larger than that, nothing is judged.",
     )
     lines = tuple(
         text_row(

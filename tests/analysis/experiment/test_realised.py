@@ -1,9 +1,10 @@
 """What was predicted beside what was measured, on made-up experiments."""
 
+import msgspec
 import pytest
 
 from profiler_core.analysis.experiment.realised import by_finding, realised
-from profiler_core.model.experiment import Gain, Trial
+from profiler_core.model.experiment import Gain, Ratio, Trial
 from tests.analysis.experiment.worlds import World, asked, choices_of, searched
 
 
@@ -39,3 +40,18 @@ def test_each_kind_of_finding_has_its_median_error():
     assert (kind.finding, kind.n, kind.n_within) == ("launch_bound", 3, 1)
     assert kind.median_error == pytest.approx(0.2)
     assert by_finding([]) == ()
+
+
+@pytest.mark.parametrize(("half", "n_judged"), [(0.2, 1), (0.4, 0)])
+def test_noise_larger_than_what_was_predicted_judges_no_prediction(half, n_judged):
+    """Of a step of 800 µs the noise is 160 or 320 µs; predicted are 250 µs."""
+    experiment = tried(250_000.0)
+    against = Ratio(ratio=1.25, low=1.25 - half, high=1.25 + half)
+    batches = tuple(
+        msgspec.structs.replace(
+            batch,
+            trials=tuple(msgspec.structs.replace(t, against=against) for t in batch.trials),
+        )
+        for batch in experiment.batches
+    )
+    assert len(realised([msgspec.structs.replace(experiment, batches=batches)])) == n_judged
