@@ -85,7 +85,7 @@ def expect_the_break(page: Page) -> None:
     page.locator("a[data-item^='break:']").first.click()
     panel = page.locator(".fs-dossier")
     expect(panel).to_contain_text(re.compile(r"child/models\.py:\d+"))
-    expect(panel).to_contain_text(re.compile(r"Costs [\d.]+ µs per step"))
+    expect(panel).to_contain_text(re.compile(r"Costs [\d.]+\sµs per step"))
     expect(panel.locator("pre.fs-code b").first).to_contain_text("x.sum().item()")
     link = panel.get_by_role("link", name="PyTorch")
     expect(link).to_have_attribute("href", re.compile(r"compile-graph-break-site/gb/gb\d{4}"))

@@ -109,7 +109,7 @@ def test_which_break_costs_what_and_where(page: Page, server: Server, prefix: st
     at_rest(page)
     page.locator(".fs-finding a[data-item^='break:']").first.click()
     opened = dossier(page)
-    expect(opened).to_contain_text(re.compile(r"Costs [\d.]+ µs per step, of [\d.]+ µs"))
+    expect(opened).to_contain_text(re.compile(r"Costs [\d.]+\sµs per step, of [\d.]+\sµs"))
     expect(opened.locator(".fs-facts, .fs-code, .fs-mono").first).to_be_visible()
     expect(opened).to_contain_text(re.compile(r"\w+\.py:\d+"))
     if prefix == "sample/":  # a capture keeps the code around it
