@@ -9,7 +9,7 @@ PAGES = Path(__file__).resolve().parents[1] / "pages"
 
 def opened(page, **query):
     """The page file alone, without the entry script; fails where it raises."""
-    app = AppTest.from_file(str(PAGES / f"{page}.py"), default_timeout=90)
+    app = AppTest.from_file(str(PAGES / f"{page}.py"), default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     return checked(app.run())

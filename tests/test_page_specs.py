@@ -91,7 +91,7 @@ def test_a_page_of_one_file_is_in_the_menu_and_opens(home: Path, folder: Path) -
     names = [spec.name for spec in specs]
     assert names[names.index("kernels") + 1] == "made_up"
 
-    app = checked(AppTest.from_file(str(ENTRY), default_timeout=60).run())
+    app = checked(AppTest.from_file(str(ENTRY), default_timeout=300).run())
     app.query_params["colour"] = "green"
     app.switch_page(os.path.relpath(folder / "made_up.py", ENTRY.parent))
     text = text_of(checked(app.run()))

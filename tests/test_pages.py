@@ -66,7 +66,7 @@ def test_a_page_opens_alone(home, page):
     "spec", [s for s in SPECS if not (s.for_admins or s.for_members)], ids=lambda s: s.name
 )
 def test_a_page_opens_inside_the_app(home, spec):
-    app = checked(AppTest.from_file(str(ENTRY), default_timeout=60).run())
+    app = checked(AppTest.from_file(str(ENTRY), default_timeout=300).run())
     checked(app.switch_page(f"../../pages/{spec.name}.py").run())
     text = text_of(app)
     assert text
@@ -175,7 +175,7 @@ def test_a_link_that_leads_nowhere_is_a_sentence_and_a_way_on(home, page):
 
 
 def test_the_choice_survives_a_change_of_the_page(home):
-    app = checked(AppTest.from_file(str(ENTRY), default_timeout=60).run())
+    app = checked(AppTest.from_file(str(ENTRY), default_timeout=300).run())
     checked(app.sidebar.selectbox[0].set_value("run/cpu").run())
     checked(app.switch_page("../../pages/kernels.py").run())
     assert app.query_params["baseline"] == "run/cpu/eager"

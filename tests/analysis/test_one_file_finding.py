@@ -58,7 +58,7 @@ print(json.dumps(answers))
 
 PAGE = """
 from streamlit.testing.v1 import AppTest
-page = AppTest.from_file("pages/overview.py", default_timeout=120)
+page = AppTest.from_file("pages/overview.py", default_timeout=300)
 page.query_params["baseline"] = "run/pair/smallcnn_cpu.eager"
 page.query_params["candidate"] = "run/pair/smallcnn_cpu.default"
 page.run()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-START_TIMEOUT_S = 90.0
+START_TIMEOUT_S = 240.0
 COOKIE_SECRET = "of-servers-of-tests"  # where a test signs cookies itself
 STREAMLIT = ("-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true")
 
@@ -44,7 +44,7 @@ class Dashboard:
 
 
 def ask(port: int, path: str, *, method: str = "GET", **headers: str) -> Answer:
-    connection = http.client.HTTPConnection("localhost", port, timeout=30)
+    connection = http.client.HTTPConnection("localhost", port, timeout=120)
     try:
         sent = {name.replace("_", "-"): text for name, text in headers.items()}
         connection.request(method, path, headers=sent)

@@ -22,11 +22,11 @@ from tests.attack.conftest import ISSUER, RUNNER, SECRETS, TEAM, VIEWER, Server,
 
 ALLOWED = "allow_capture = true\n"
 SETTLED_S = 0.5  # a thread that were to start something would have by then
-WITHIN_S = 60.0
+WITHIN_S = 240.0
 
 
 def capture_page(python: str = "") -> AppTest:
-    app = AppTest.from_file(str(PAGES / "capture.py"), default_timeout=90)
+    app = AppTest.from_file(str(PAGES / "capture.py"), default_timeout=300)
     if python:
         app.session_state["fs_c_python"] = python
         app.query_params["fs_c_python"] = python

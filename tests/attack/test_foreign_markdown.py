@@ -83,7 +83,7 @@ def test_what_a_failed_run_printed_is_under_no_markdown(tmp_path: Path, home: Pa
         "from profiler_core.ui.printed import show_printed\n"
         f"show_printed(Path({str(tmp_path / 'log.txt')!r}), title={PICTURE!r}, key='k')\n"
     )
-    app = AppTest.from_string(script, default_timeout=90).run()
+    app = AppTest.from_string(script, default_timeout=300).run()
     assert not app.exception
     assert len(app.expander) == 1
     assert list(active(app)) == []

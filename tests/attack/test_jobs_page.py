@@ -49,7 +49,7 @@ def a_job(n: int, state: files.JobState, *, record: object = None, **more: Any) 
 
 
 def opened(page: str = "jobs", **query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / f"{page}.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / f"{page}.py"), default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()

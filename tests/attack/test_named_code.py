@@ -18,7 +18,7 @@ TOLD = "build_nobodys_business"
 
 def answer_to(typed: str) -> str:
     """What the form says, once this is typed as one's own code."""
-    app = AppTest.from_file(str(ROOT / "pages" / "capture.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / "capture.py"), default_timeout=300)
     app.run()
     app.session_state["fs_c_kind"] = "My own code"
     app.run()

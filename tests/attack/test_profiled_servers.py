@@ -21,7 +21,7 @@ from tests.attack.conftest import RUNNER, TEAM, VIEWER, Server
 from tests.inference_server import running
 
 ALLOWED = "allow_capture = true\n"
-WITHIN_S = 60.0
+WITHIN_S = 240.0
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from tests.browser.conftest import free_port
 
 COOKIE_SECRET = "only-for-tests-and-long-enough-to-sign-with"
-_START_TIMEOUT_S = 60.0
+_START_TIMEOUT_S = 300.0
 
 
 @contextmanager

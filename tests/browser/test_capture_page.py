@@ -18,8 +18,8 @@ from tests.quick_python import variables
 pytestmark = [pytest.mark.browser, pytest.mark.torch, pytest.mark.timeout(900)]
 
 # Two processes that import torch and compile, on a busy two-core machine.
-CAPTURE_TIMEOUT_MS = 300_000
-CANCEL_TIMEOUT_MS = 60_000
+CAPTURE_TIMEOUT_MS = 600_000
+CANCEL_TIMEOUT_MS = 180_000
 
 TINY = """
     import torch

@@ -12,7 +12,7 @@ from tests.ingest.nsight_systems.build import a_loop
 
 pytestmark = pytest.mark.browser
 
-READING_TIMEOUT_MS = 60_000
+READING_TIMEOUT_MS = 180_000
 
 
 @pytest.fixture(scope="module")

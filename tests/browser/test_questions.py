@@ -167,7 +167,7 @@ def test_who_waits_for_whom(page: Page, server: Server) -> None:
     open_overview(page, server, "sample/ddp")
     page.get_by_role("link", name="Who waits for whom").click()
     heading = page.get_by_role("heading", level=1).first
-    expect(heading).to_contain_text("Rank 0 waits for rank 1", timeout=120_000)
+    expect(heading).to_contain_text("Rank 0 waits for rank 1", timeout=300_000)
 
 
 def test_what_to_try_next(page: Page, server: Server, prefix: str) -> None:

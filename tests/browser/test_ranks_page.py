@@ -87,10 +87,10 @@ def test_rank_traces_are_dropped_and_compared(
     expect(page.get_by_role("link", name="Look at ddp (sample)")).to_be_visible()
     page.locator("input[type=file]").first.set_input_files(tmp_path / "jobs.zip")
     page.locator("button.go").click()
-    page.wait_for_url(re.compile(r"/ranks\?baseline=upload.+&candidate=upload.+"), timeout=120_000)
+    page.wait_for_url(re.compile(r"/ranks\?baseline=upload.+&candidate=upload.+"), timeout=300_000)
     heading = page.get_by_role("heading", level=1).first
     expect(heading).to_contain_text(
-        "Rank 0 waits for rank 1, in eager and compiled alike", timeout=120_000
+        "Rank 0 waits for rank 1, in eager and compiled alike", timeout=300_000
     )
 
 

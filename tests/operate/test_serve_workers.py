@@ -41,7 +41,7 @@ def supervisor(worker: str, folder: Path, *names: str, starts_within_s: float = 
 
 def pids(folder: Path, n: int) -> dict[str, int]:
     """Name -> process, once so many have begun."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while len(files := [path.name for path in folder.iterdir()]) < n:
         assert time.monotonic() < deadline, files
         time.sleep(0.02)

@@ -38,7 +38,7 @@ def ended(n_jobs: int) -> None:
 
 
 def opened() -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "capture.py"), default_timeout=60).run()
+    app = AppTest.from_file(str(ROOT / "pages" / "capture.py"), default_timeout=300).run()
     assert not app.exception
     return app
 

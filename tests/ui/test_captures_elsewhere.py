@@ -36,7 +36,7 @@ def texts(app):
 
 
 def test_another_machine_s_capture_is_listed_and_opens(shared):
-    app = AppTest.from_function(listed, default_timeout=60).run()
+    app = AppTest.from_function(listed, default_timeout=300).run()
     assert not app.exception
     text = texts(app)
     assert "On other machines" in text
@@ -49,7 +49,7 @@ def test_another_machine_s_capture_is_listed_and_opens(shared):
 
 def test_a_machine_that_shares_nothing_asks_no_database(tmp_path, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
-    app = AppTest.from_function(listed, default_timeout=60).run()
+    app = AppTest.from_function(listed, default_timeout=300).run()
     assert not app.exception
     assert texts(app) == ""
     assert not list(tmp_path.glob("*.sqlite3"))

@@ -32,7 +32,7 @@ def home(tmp_path, columns, monkeypatch):
 
 def opened(**query):
     """The page file alone, as a cold link may run it."""
-    app = AppTest.from_file(str(ROOT / "pages" / "compilation.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / "compilation.py"), default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()

@@ -29,7 +29,7 @@ def home(tmp_path, columns, monkeypatch):
 
 
 def opened(**query):
-    app = AppTest.from_file(str(ROOT / "pages" / "memory.py"), default_timeout=90)
+    app = AppTest.from_file(str(ROOT / "pages" / "memory.py"), default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()

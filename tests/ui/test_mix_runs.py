@@ -17,7 +17,7 @@ def form() -> None:
 
 def the_form(tmp_path, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
-    app = AppTest.from_function(form, default_timeout=60).run()
+    app = AppTest.from_function(form, default_timeout=300).run()
     assert not app.exception
     return app
 

@@ -21,7 +21,7 @@ def home(tmp_path, monkeypatch):
 
 
 def overview_of(name, data, note=""):
-    app = AppTest.from_file(str(ROOT / "pages" / "overview.py"), default_timeout=90)
+    app = AppTest.from_file(str(ROOT / "pages" / "overview.py"), default_timeout=300)
     keys = accept({name: data}).keys
     app.query_params["baseline"] = keys[0]
     if note:

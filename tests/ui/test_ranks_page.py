@@ -70,7 +70,7 @@ def without_hta(monkeypatch):
 
 
 def opened(**query):
-    app = AppTest.from_file(str(ROOT / "pages" / "ranks.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "pages" / "ranks.py"), default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -195,7 +195,7 @@ def test_three_ranks_without_named_groups_are_shown(home, without_hta):
 @pytest.mark.parametrize("as_one", [True, False])
 def test_folders_of_rank_traces_open_by_their_path(folders, without_hta, as_one):
     places = (folders,) if as_one else (folders / "eager", folders / "compiled")
-    app = AppTest.from_file(str(ROOT / "profiler_core" / "ui" / "entry.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "profiler_core" / "ui" / "entry.py"), default_timeout=300)
     app.run()
     app.switch_page("../../pages/ranks.py").run()
     app = open_by_path(app, *places)

@@ -288,7 +288,7 @@ def test_a_full_quota_takes_no_upload(home: Path) -> None:
 
 @pytest.mark.parametrize("page", sorted((ROOT / "pages").glob("*.py")), ids=lambda path: path.stem)
 def test_every_page_alone_shows_a_stranger_the_card_only(home: Path, page: Path) -> None:
-    app = AppTest.from_file(str(page), default_timeout=60).run()
+    app = AppTest.from_file(str(page), default_timeout=300).run()
     assert not app.exception
     shown = " ".join(str(piece.proto.body) for piece in app.get("html"))
     assert "This server is for a team" in shown

@@ -14,7 +14,7 @@ from profiler_core.store.history import database
 from profiler_core.ui.startup import import_pages, lifespan
 from tests.store.history.samples import redated_copy
 
-FOUND_TIMEOUT_S = 60.0
+FOUND_TIMEOUT_S = 240.0
 
 
 def test_runs_that_are_here_are_recorded(tmp_path, monkeypatch):

@@ -48,7 +48,7 @@ def arrive(name="mine.json.gz", person=None, *, ago_s=0.0):
 
 
 def opened():
-    app = AppTest.from_function(panel, default_timeout=60).run()
+    app = AppTest.from_function(panel, default_timeout=300).run()
     assert not app.exception
     return app
 

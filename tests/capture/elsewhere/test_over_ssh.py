@@ -21,7 +21,7 @@ from tests.ssh_server import own_ssh_server
 from .conftest import fake_programs, there
 
 pytestmark = pytest.mark.torch
-WITHIN_S = 120.0
+WITHIN_S = 240.0
 
 
 def left_on(server):

@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.debian import CannotInstallError, install_package
 
 _DEBIAN = Path("/usr/lib/postgresql")
-_START_TIMEOUT_S = 60
+_START_TIMEOUT_S = 240
 # Nothing here must survive the machine: without syncing to the disk the tests take half the time.
 _FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200")
 

@@ -20,7 +20,7 @@ from profiler_core.store.history.packing import content_hash
 from tests.everything import comparisons
 from tests.store.history.samples import ROOT, redated_copy
 
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 240.0
 
 
 def killed_in_the_middle(script: str, ready: Path, *arguments: object) -> None:
