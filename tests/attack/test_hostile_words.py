@@ -83,5 +83,5 @@ def test_a_record_that_nests_without_end_is_a_sentence(home: Path) -> None:
     with pytest.raises(NotARun, match="no record of a run"):
         open_run(run)
     assert json_list("[" * 100_000) == []
-    graph = _Graph("0/0", "", "", "", {}, "", "")
+    graph = _Graph("0/0", "", "", "", {}, "", "", is_unnamed=False)
     assert not graph.describe("nodes", '{"a": ' + "[" * 100_000)
