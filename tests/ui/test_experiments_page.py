@@ -22,6 +22,7 @@ from profiler_core.model.run import RunRecord
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store.experiments import FILE, folder_of, held_by_one, write_experiment
 from profiler_core.ui.experiments import listing, panel, start
+from profiler_core.ui.links import plain_label
 from tests.analysis.experiment.worlds import World
 from tests.apps import opened, text_of
 from tests.experiments.made_up import Machine, runner
@@ -112,7 +113,7 @@ def test_what_is_resumed_runs_before_it_first_saves(experiment, monkeypatch):
     text = text_of(app)
     assert "It was cancelled" not in text
     assert "is the fastest so far" in text
-    assert any(caption.value.endswith("Running.") for caption in app.caption)
+    assert any(caption.value.endswith(plain_label("Running.")) for caption in app.caption)
 
 
 @pytest.mark.parametrize(
