@@ -49,7 +49,8 @@ class KindOfFinding:
 def realised(experiments: Iterable[Experiment]) -> tuple[Realised, ...]:
     """Every prediction whose lever was the only difference from what it was held against.
 
-    Without those that the measurement cannot judge: its noise is larger than what was predicted.
+    Without those that the measurement cannot judge: it tells neither from the other, and its noise
+    is larger than what was predicted.
     """
     rows = []
     for experiment in experiments:
@@ -78,10 +79,11 @@ def realised(experiments: Iterable[Experiment]) -> tuple[Realised, ...]:
 
 
 def _is_judged(trial: Trial, gain: Gain) -> bool:
-    """Whether half of the 95 % interval of what it saves is less than what was predicted."""
-    if trial.against is None or trial.step_ns is None:
+    """Whether it is faster or slower, or half of its 95 % interval less than what was predicted."""
+    against = trial.against
+    if against is None or trial.step_ns is None or against.is_faster or against.is_slower:
         return True
-    half_ns = trial.step_ns * (trial.against.high - trial.against.low) / 2
+    half_ns = trial.step_ns * (against.high - against.low) / 2
     return half_ns < abs(gain.gain_ns)
 
 

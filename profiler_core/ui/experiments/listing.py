@@ -78,7 +78,7 @@ def show_realised(rows: Iterable[Realised]) -> None:
     section(
         "Predicted against realised",
         "Levers that were tried alone; the error is a fraction of what was predicted. Where the "
-        "noise was larger than that, nothing is judged.",
+        "noise was larger than that and hid any difference, nothing is judged.",
     )
     lines = tuple(
         text_row(

@@ -42,11 +42,14 @@ def test_each_kind_of_finding_has_its_median_error():
     assert by_finding([]) == ()
 
 
-@pytest.mark.parametrize(("half", "n_judged"), [(0.2, 1), (0.4, 0)])
-def test_noise_larger_than_what_was_predicted_judges_no_prediction(half, n_judged):
-    """Of a step of 800 µs the noise is 160 or 320 µs; predicted are 250 µs."""
-    experiment = tried(250_000.0)
-    against = Ratio(ratio=1.25, low=1.25 - half, high=1.25 + half)
+@pytest.mark.parametrize(
+    ("gain_ns", "ratio", "n_judged"),
+    [(250_000.0, 1.0, 0), (400_000.0, 1.0, 1), (250_000.0, 1.5, 1)],
+)
+def test_noise_larger_than_what_was_predicted_judges_no_prediction(gain_ns, ratio, n_judged):
+    """Of a step of 800 µs the noise is 320 µs; predicted are 250 or 400 µs."""
+    experiment = tried(gain_ns)
+    against = Ratio(ratio=ratio, low=ratio - 0.4, high=ratio + 0.4)
     batches = tuple(
         msgspec.structs.replace(
             batch,
