@@ -6,7 +6,7 @@ What is packed is also what a run is known by: the hash of its files.
 import hashlib
 import os
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
@@ -116,9 +116,9 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-def packed_files(directory: Path) -> list[Path]:
-    """The files that belong to a run, by name."""
-    return sorted(path for path in kept_files(directory) if path.name != names.IMPORTED)
+def packed_files(directory: Path, on_error: Callable[[OSError], None] | None = None) -> list[Path]:
+    """The files that belong to a run, by name; `on_error` as for `kept_files`."""
+    return sorted(path for path in kept_files(directory, on_error) if path.name != names.IMPORTED)
 
 
 def _all_packed_files(directory: Path) -> list[Path]:
@@ -131,18 +131,22 @@ def _all_packed_files(directory: Path) -> list[Path]:
                 remedy="Give this user the right to, or the folder to whoever owns the run.",
             ) from error
 
-    for _ in os.walk(directory, onerror=refuse):
-        continue
-    return packed_files(directory)
+    return packed_files(directory, refuse)
 
 
-def kept_files(directory: Path) -> Iterator[Path]:
+def kept_files(
+    directory: Path, on_error: Callable[[OSError], None] | None = None
+) -> Iterator[Path]:
     """What is kept of a folder: no link, which may lead anywhere, and nothing that is hidden.
 
     Nor what has no text for a name. But the marker of an import, which stays with the folder and
     goes with no copy of the run.
+
+    Args:
+        directory: looked through with all folders in it that are not hidden.
+        on_error: is told of a folder that cannot be read; None: such folders are passed over.
     """
-    for parent, folders, files in os.walk(directory):
+    for parent, folders, files in os.walk(directory, onerror=on_error):
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and names.is_text(name)
         )
