@@ -107,8 +107,8 @@ def test_files_that_change_while_they_are_kept_become_no_artifact(kept, tmp_path
     made = redated_copy(tmp_path / "elsewhere", "c1", whole=True)
     function = packing.packed_files
 
-    def changing(directory):
-        paths = function(directory)
+    def changing(directory, *arguments):
+        paths = function(directory, *arguments)
         if changing.is_due:
             (directory / "torch_logs.txt").write_text("changed")
         return paths
