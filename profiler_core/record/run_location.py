@@ -4,7 +4,8 @@ The ranks of a job write into one run directory, rank r into `ranks/<r>` below i
 capture do. Each rank computes the name of the run directory without talking to the others: a
 collective would block a loop in which only one rank records. On one host the name is made of the
 pid and start time of their common parent, torchrun's agent; over several hosts of the variables
-that the launcher sets for all of them.
+that the launcher sets for all of them. A job that is started again is another attempt, whose ranks
+meet in a run of their own (`_attempt`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import secrets
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import List, NamedTuple, Optional
 
 from profiler_core import run_directory as names
 from profiler_core.capture.run_writer import process_started_at
@@ -24,15 +25,18 @@ from profiler_core.capture.run_writer import process_started_at
 RANKS = "ranks"
 _MOST_OF_A_NAME = 40
 _CLAIM = ".recorder"  # in a run directory whose name several may compute
-# Set by torchrun, by Slurm, and by whoever follows torch.distributed's env:// rendezvous.
-_SHARED = (
+# Set by torchrun, by Slurm, by MPI, and by whoever follows torch.distributed's env:// rendezvous.
+_OF_ONE_ATTEMPT = (
     "TORCHELASTIC_RUN_ID",
     "TORCHELASTIC_RESTART_COUNT",
     "SLURM_JOB_ID",
     "SLURM_STEP_ID",
-    "MASTER_ADDR",
+    "SLURM_RESTART_COUNT",
+    "PMIX_NAMESPACE",
     "MASTER_PORT",
 )
+_ADDRESS = "MASTER_ADDR"  # rank 0 may call its own host by another name than the others do
+_ATTEMPT_KEY = "fusionscope/attempt"  # in the store of the process group
 
 
 class Ranks(NamedTuple):
@@ -84,10 +88,9 @@ def run_location(
         head, shared = _stamp(started), "{} {}".format(os.getppid(), started)
     else:
         head, shared = "job", ""
-    launcher_values = [os.environ.get(name, "") for name in _SHARED] if job is None else []
-    token = hashlib.sha256(
-        " ".join([shared, *launcher_values, str(n_before)]).encode()
-    ).hexdigest()[:6]
+    token = hashlib.sha256(" ".join([shared, *_attempt(job), str(n_before)]).encode()).hexdigest()[
+        :6
+    ]
     capture_id = "{}-{}-{}".format(head, title, token)
     folder = out / capture_id
     number = 1
@@ -95,6 +98,29 @@ def run_location(
         number += 1
         folder = out / "{}-{}".format(capture_id, number)
     return RunLocation(folder.name, _of_rank(folder, process_ranks.rank))
+
+
+def _attempt(job: Optional[str]) -> List[str]:
+    """What all ranks of this start of the job share, and those of no other start.
+
+    A rank that did not record in an earlier start finds its place there free, and would take it.
+    The store of the process group tells starts apart whatever launched them: the rank that comes
+    first leaves a word there, and no rank waits for another. Before there is a group, what the
+    launcher says has to do.
+    """
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        try:
+            store = distributed.distributed_c10d._get_default_store()
+            return [bytes(store.compare_set(_ATTEMPT_KEY, "", secrets.token_hex(8))).hex()]
+        except Exception:  # a store of somebody's own that cannot do it
+            pass
+    shared = [os.environ.get(name, "") for name in _OF_ONE_ATTEMPT]
+    if os.environ.get("LOCAL_WORLD_SIZE", "") == os.environ.get("WORLD_SIZE", "-"):
+        # By torchrun on one host, whose agent is another process at the next start.
+        if Path("/proc/self/stat").is_file():
+            shared.append("{} {}".format(os.getppid(), process_started_at(os.getppid())))
+    return shared if job is not None else [*shared, os.environ.get(_ADDRESS, "")]
 
 
 def _claimed(directory: Path) -> bool:

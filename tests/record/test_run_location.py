@@ -9,7 +9,10 @@ TWO = [Ranks(rank, 2, True) for rank in range(2)]
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch):
-    for name in ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID", "MASTER_PORT"):
+    for name in (
+        "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID", "MASTER_PORT",
+        "TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT", "PMIX_NAMESPACE",
+    ):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
 
 
@@ -56,6 +59,48 @@ def test_a_job_that_is_named_twice_gets_a_second_folder(tmp_path):
         places[0][0].directory,
         places[1][0].directory,
     ]
+
+
+def meets(tmp_path, process_ranks, job="nightly"):
+    """The run to which this rank's files belong."""
+    return run_location(tmp_path, "w", "x", process_ranks, job, 0).capture_id
+
+
+@pytest.mark.parametrize(
+    "name", ["TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"]
+)
+@pytest.mark.parametrize("job", ["nightly", None])
+def test_a_start_after_one_of_rank_0_alone_is_a_run_of_its_own(tmp_path, monkeypatch, name, job):
+    ranks_of_hosts = [Ranks(rank, 2, False) for rank in range(2)]
+    monkeypatch.setenv(name, "0")
+    alone = meets(tmp_path, ranks_of_hosts[0], job)
+    monkeypatch.setenv(name, "1")
+    again = {meets(tmp_path, own, job) for own in ranks_of_hosts}
+    assert len(again) == 1
+    assert alone not in again
+
+
+def test_a_start_by_another_torchrun_of_this_host_is_a_run_of_its_own(tmp_path, monkeypatch):
+    for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+        monkeypatch.setenv(name, "2")
+    alone = meets(tmp_path, TWO[0])
+    monkeypatch.setattr("os.getppid", lambda: 1)
+    again = {meets(tmp_path, own) for own in TWO}
+    assert len(again) == 1
+    assert alone not in again
+
+
+def test_the_store_of_the_process_group_tells_starts_apart(tmp_path, monkeypatch):
+    """Nothing in the environment differs: `mp.spawn`, or one more `torchrun --master-port`."""
+    distributed = pytest.importorskip("torch.distributed")
+    monkeypatch.setattr(distributed, "is_initialized", lambda: True)
+    runs = []
+    for n_ranks in (1, 2):
+        store = distributed.HashStore()
+        monkeypatch.setattr(distributed.distributed_c10d, "_get_default_store", lambda s=store: s)
+        runs.append({meets(tmp_path, own) for own in TWO[:n_ranks]})
+    assert len(runs[1]) == 1
+    assert not runs[0] & runs[1]
 
 
 def test_two_that_begin_at_once_with_one_name_share_no_folder(tmp_path):
