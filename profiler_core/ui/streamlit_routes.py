@@ -6,7 +6,8 @@ look at that moment. Its routes for uploads into memory and for agents are used 
 closed: they answer anybody who has opened a websocket.
 
 Its address for signing out forgets the sign-in in that browser alone. Here the sign-in ends, too,
-as by the button: a copy of the cookie, and other tabs, have it no more.
+as by the button: a copy of the cookie, and other tabs, have it no more. It takes any GET, with
+which a link or a picture of another site signs a person out; here it takes our own page alone.
 
 An identity that comes in several cookies is one of a single sign-in: the answer to who comes back
 from the provider says which pieces are one (`sign_in/identity_cookie.py`).
@@ -29,7 +30,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from profiler_core.errors import FusionscopeError
 from profiler_core.ui.metrics.counted import count_refused
 from profiler_core.ui.routes.guard import problem
-from profiler_core.ui.routes.origin import REFUSED_SOCKET, foreign
+from profiler_core.ui.routes.origin import REFUSED_SOCKET, foreign, not_led_here
 from profiler_core.ui.server import base_path
 from profiler_core.ui.sign_in.deeds import note_sign_out
 from profiler_core.ui.sign_in.ended import end
@@ -71,7 +72,13 @@ class StreamlitRoutes:
         if path.startswith(_CLOSED):
             nothing = problem(404, "There is nothing here.", "Use the pages of this server.")
             await nothing(scope, receive, send)
-        elif path == _SIGN_OUT:
+        elif path.rstrip("/") == _SIGN_OUT:
+            refused = not_led_here(Request(scope))
+            if refused is not None:
+                count_refused("origin")
+                answer = problem(403, refused, "Sign out by the button of a page.")
+                await answer(scope, receive, send)
+                return
             await anyio.to_thread.run_sync(_end_sign_in, Request(scope))
             await self._app(scope, receive, send)
         elif path == _SIGNED_IN:

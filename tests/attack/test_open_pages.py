@@ -12,7 +12,7 @@ import pytest
 from profiler_core.ui.routes.run_zip import SCOPE as EXPORT
 from profiler_core.ui.routes.token import sign
 from profiler_core.ui.sign_in import visitor
-from profiler_core.ui.sign_in.ended import end
+from profiler_core.ui.sign_in.ended import end, has_ended
 from tests.attack.browser_session import file_ids_of, parts_of, session, text_of
 from tests.attack.conftest import TEAM, VIEWER
 from tests.attack.servers import COOKIE_SECRET, Dashboard
@@ -21,6 +21,8 @@ from tests.ui.test_sign_in import claims, cookie
 NOBODYS = '[team]\nviewers = ["somebody@else.org"]\n'
 RUNS = "baseline=sample/customcnn/eager&candidate=sample/customcnn/default"
 SHOWN = "customcnn"  # on each page of these runs
+
+BY_OUR_BUTTON = {"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "navigate"}
 
 Leave = Callable[[Dashboard, str], None]
 
@@ -35,7 +37,7 @@ def signs_out(_: Dashboard, holder: str) -> None:
 
 def signs_out_by_address(server: Dashboard, holder: str) -> None:
     """Streamlit's own address, which its button leads to."""
-    answer = server.ask("/auth/logout", Cookie=_COOKIES[holder])
+    answer = server.ask("/auth/logout", Cookie=_COOKIES[holder], **BY_OUR_BUTTON)
     assert answer.status < 400
 
 
@@ -74,6 +76,37 @@ def test_nothing_of_an_open_page_is_had_any_more(
             assert SHOWN not in text_of(tab.open(name, RUNS))
     with session(api_server, sent) as again:
         assert SHOWN not in text_of(again.open("kernels", RUNS))
+
+
+@pytest.mark.parametrize(
+    "sent_along",
+    [
+        {},  # a browser that says nothing, or a program
+        {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"},  # a link of another site
+        {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "navigate"},  # of a sibling name
+        {"Sec_Fetch_Site": "none", "Sec_Fetch_Mode": "navigate"},  # of a mail
+        {"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "no-cors"},  # a picture in a note
+        {"Referer": "http://evil.example/"},
+    ],
+)
+def test_no_other_page_signs_anybody_out(
+    api_server: Dashboard, signed_in: tuple[str, str], sent_along: dict[str, str]
+) -> None:
+    sent, holder = signed_in
+    for address in ("/auth/logout", "/auth/logout/"):
+        answer = api_server.ask(address, Cookie=sent, **sent_along)
+        assert answer.status in (403, 404)
+        assert "set-cookie" not in answer.headers
+    assert not has_ended(holder)
+
+
+def test_without_tls_a_browser_says_by_the_referer_which_page_it_comes_from(
+    api_server: Dashboard, signed_in: tuple[str, str]
+) -> None:
+    sent, holder = signed_in
+    page = f"http://localhost:{api_server.port}/runs"
+    assert api_server.ask("/auth/logout", Cookie=sent, Referer=page).status < 400
+    assert has_ended(holder)
 
 
 @pytest.mark.parametrize("leave", [loses_role, signs_out])

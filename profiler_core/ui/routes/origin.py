@@ -40,6 +40,24 @@ def foreign(request: HTTPConnection, *, needs_origin: bool = True) -> str | None
     return None
 
 
+def not_led_here(request: HTTPConnection) -> str | None:
+    """Why a page of ours did not open this address in its window, as a sentence; None: it did.
+
+    Of a GET that changes something, with which browsers send no Origin: Sec-Fetch-Site tells, which
+    they send over TLS and to the machine itself, and elsewhere the Referer, which our own policy
+    keeps on the way from our pages. A picture of ours is no click either.
+    """
+    host = request.headers.get("host", "")
+    site, mode = (request.headers.get(f"sec-fetch-{name}") for name in ("site", "mode"))
+    if site is None:
+        is_ours = _netloc(request.headers.get("referer", "")) == host.lower()
+    else:
+        is_ours = site == "same-origin" and mode in (None, "navigate")
+    if _is_our_name(_host_name(host)) and is_ours:
+        return None
+    return "The request does not come from a page of this server."
+
+
 def _netloc(origin: str) -> str:
     try:
         return urlsplit(origin).netloc.lower()
