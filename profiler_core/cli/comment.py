@@ -1,7 +1,8 @@
 """`comment FILE…`: one comment on a pull request, written once and brought up to date from then on.
 
 It speaks GitHub's API, with the token of the environment. The comment is found again by a line that
-no reader sees; of several that have it the newest that the token may change is taken.
+no reader sees, and by who wrote it: a token that may write may change anybody's comment, and who
+wrote that could change the verdict again.
 
 A job that holds the token runs no code of the pull request: that ran in another one, whose files it
 is handed (`--untrusted`), and whose pull request GitHub names by the event `workflow_run`.
@@ -33,7 +34,7 @@ _REPOSITORY = "GITHUB_REPOSITORY"
 _LONGEST = 60_000  # characters; GitHub takes 65 536
 _PAGE, _MOST_PAGES = 100, 50
 _WITHIN_S = 60.0
-_NOT_OURS = (403, 404, 422)  # somebody else wrote it, or it is gone
+_GONE = (403, 404, 422)  # or it may not be changed any more
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -108,21 +109,29 @@ class _Issue:
     number: int
 
     def put(self, marker: str, body: str) -> str:
-        """Update the comment with this marker, or write the first; returns its URL."""
-        for comment in reversed(self._with(marker)):
+        """Update the token's own comment with this marker, or write it; returns its URL."""
+        for comment in reversed(self._own(marker)):
             if comment.get("body") == body:
                 return str(comment.get("html_url", ""))
             try:
                 path = f"/issues/comments/{int(comment['id'])}"
                 return str(self.repository.ask("PATCH", path, {"body": body})["html_url"])
             except _Refused as error:
-                if error.status not in _NOT_OURS:
+                if error.status not in _GONE:
                     raise
         return str(self.repository.ask("POST", self._comments, {"body": body})["html_url"])
 
     @property
     def _comments(self) -> str:
         return f"/issues/{self.number}/comments"
+
+    def _own(self, marker: str) -> list[Mapping[str, Any]]:
+        """Comments that begin with the marker, written by whose the token is; the newest last."""
+        matching = self._with(marker)
+        if not matching:
+            return []
+        author = self.repository.login()
+        return [c for c in matching if (c.get("user") or {}).get("login") == author]
 
     def _with(self, marker: str) -> list[Mapping[str, Any]]:
         matching: list[Mapping[str, Any]] = []
@@ -142,14 +151,32 @@ class _Repository:
     token: str = field(repr=False)
     name: str
 
+    def login(self) -> str:
+        """Who writes with this token.
+
+        Of the token of a job only GraphQL tells (`github-actions[bot]`), which lies beside `v3` on
+        a server of one's own; what speaks only the other API tells it of a person's.
+
+        Raises:
+            BadInput: neither does.
+        """
+        try:
+            wish = {"query": "{ viewer { login } }"}
+            viewer = self._asked("POST", f"{self.api.removesuffix('/v3')}/graphql", wish)
+            return str(viewer["data"]["viewer"]["login"])
+        except _Refused:
+            return str(self._asked("GET", f"{self.api}/user")["login"])
+
     def ask(self, method: str, path: str, wish: Mapping[str, str] | None = None) -> Any:
         """What it answers; `path` begins behind the repository.
 
         Raises:
             BadInput: it refuses, or does not answer.
         """
+        return self._asked(method, f"{self.api}/repos/{self.name}{path}", wish)
+
+    def _asked(self, method: str, url: str, wish: Mapping[str, str] | None = None) -> Any:
         data = None if wish is None else json.dumps(wish).encode()
-        url = f"{self.api}/repos/{self.name}{path}"
         request = urllib.request.Request(url, data, method=method)  # noqa: S310
         request.add_unredirected_header("Authorization", f"Bearer {self.token}")
         request.add_header("Accept", "application/vnd.github+json")
