@@ -10,6 +10,7 @@ meet in a run of their own (`_attempt`).
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -110,16 +111,13 @@ def _attempt(job: Optional[str]) -> List[str]:
     """
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        try:
+        with contextlib.suppress(Exception):  # a store of somebody's own that cannot do it
             store = distributed.distributed_c10d._get_default_store()
             return [bytes(store.compare_set(_ATTEMPT_KEY, "", secrets.token_hex(8))).hex()]
-        except Exception:  # a store of somebody's own that cannot do it
-            pass
     shared = [os.environ.get(name, "") for name in _OF_ONE_ATTEMPT]
-    if os.environ.get("LOCAL_WORLD_SIZE", "") == os.environ.get("WORLD_SIZE", "-"):
-        # By torchrun on one host, whose agent is another process at the next start.
-        if Path("/proc/self/stat").is_file():
-            shared.append("{} {}".format(os.getppid(), process_started_at(os.getppid())))
+    is_one_agents = os.environ.get("LOCAL_WORLD_SIZE", "") == os.environ.get("WORLD_SIZE", "-")
+    if is_one_agents and Path("/proc/self/stat").is_file():  # of torchrun; the next start's differs
+        shared.append("{} {}".format(os.getppid(), process_started_at(os.getppid())))
     return shared if job is not None else [*shared, os.environ.get(_ADDRESS, "")]
 
 
