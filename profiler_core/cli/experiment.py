@@ -6,6 +6,7 @@ from pathlib import Path
 
 from profiler_core import home
 from profiler_core.analysis.experiment.leading import leader_of
+from profiler_core.analysis.rows.experiment import saved_text
 from profiler_core.analysis.wording.experiment import (
     evidence,
     gain_text,
@@ -36,7 +37,7 @@ from profiler_core.experiments.request import (
 from profiler_core.experiments.running import Runner, check_measured
 from profiler_core.model.experiment import Experiment
 from profiler_core.store.experiments import FILE, folder_of, read_experiment
-from profiler_core.units import format_bytes, format_difference, format_duration, format_ratio
+from profiler_core.units import format_bytes, format_duration, format_ratio
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -153,14 +154,14 @@ def text_of(experiment: Experiment) -> str:
             format_duration(trial.step_ns),
             "–" if trial.speedup is None else format_ratio(trial.speedup.ratio),
             ", ".join(dict.fromkeys(map(gain_text, trial.predicted))) or "–",
-            format_difference(None if trial.realised_ns is None else -trial.realised_ns),
+            saved_text(trial),
             format_duration(None if trial.first_call_s is None else trial.first_call_s * 1e9),
             format_bytes(trial.peak_bytes),
         ]
         for batch in experiment.batches
         for trial in batch.trials
     ]
-    heads = ["setting", "", "step", "speed-up", "predicted", "change", "first call", "memory"]
+    heads = ["setting", "", "step", "speed-up", "predicted", "saved", "first call", "memory"]
     parts = [
         f"{plain(headline(experiment))}\n{evidence(experiment)}",
         table(heads, rows, n_text=2),

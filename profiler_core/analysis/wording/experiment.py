@@ -171,10 +171,15 @@ def outcome(trial: Trial, leader: Leader, held_against: Setting | None) -> str:
     against = trial.against
     if against is None:
         return ""
-    other = "eager" if held_against is None else variant_of(held_against)
+    other = setting_name(held_against)
     if against.is_faster:
         return f"faster than {other}"
     return f"slower than {other}" if against.is_slower else f"cannot be told from {other}"
+
+
+def setting_name(held_against: Setting | None) -> str:
+    """The variant that a trial was held against; None: the baseline, eager."""
+    return "eager" if held_against is None else variant_of(held_against)
 
 
 def _of_leader(leader: Leader, trial: Trial) -> str:

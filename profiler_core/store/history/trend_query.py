@@ -34,6 +34,7 @@ class Charts:
     n_without_number: int  # finished runs that do not have this number
     n_unfinished: int
     n_without_workload: int  # traces: nothing says that two of them ran the same
+    n_trials: int  # of experiments, each with a setting of its own
 
 
 @dataclass(frozen=True)
@@ -104,17 +105,27 @@ def charts(run_filter: RunFilter, metric: str) -> Charts:
             _count(~is_finished),
             _count(and_(is_finished, number.is_(None))),
             _count(and_(is_finished, number.is_not(None), table.c.workload == "")),
+            _count(
+                and_(
+                    is_finished,
+                    number.is_not(None),
+                    table.c.workload != "",
+                    table.c.question == "",
+                )
+            ),
         ).where(NOT_DELETED),
         run_filter,
     )
     with reading() as connection:
         rows = connection.execute(grouped.limit(_MOST_CHARTS)).all()
-        n_unfinished, n_without_number, n_without_workload = connection.execute(counts).one()
+        counted = connection.execute(counts).one()
+    n_unfinished, n_without_number, n_without_workload, n_trials = counted
     return Charts(
         tuple(Question(row.question, int(row.n)) for row in rows),
         n_without_number or 0,
         n_unfinished or 0,
         n_without_workload or 0,
+        n_trials or 0,
     )
 
 

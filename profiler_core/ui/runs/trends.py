@@ -192,6 +192,7 @@ def _sentences(
         (charts.n_without_number, "not drawn: this number was not measured for {them}."),
         (charts.n_unfinished, "not drawn: {they} failed, or {were} stopped."),
         (charts.n_without_workload, "not drawn: the workload of {them} is unknown."),
+        (charts.n_trials, "not drawn: {they} tried a setting of an experiment."),
     ):
         if n:
             words = {"them": "them", "they": "they", "were": "were"}

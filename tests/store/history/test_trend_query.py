@@ -67,7 +67,7 @@ def test_trials_of_an_experiment_are_on_no_line(home):
     put(run_at(0, workload="a"), run_at(1, workload="a"), trial)
     charts = history.charts(ALL, STEP)
     assert [question.n_runs for question in charts.questions] == [2]
-    assert charts.n_without_workload == 0
+    assert (charts.n_without_workload, charts.n_trials) == (0, 1)
     with history.writing() as connection:
         notice_regression(connection, trial)
     assert history.newest_regressions() == ()
