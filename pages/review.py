@@ -15,6 +15,7 @@ from profiler_core.ui.review.start import start_from_choice
 from profiler_core.ui.review.style import write_review_style
 from profiler_core.ui.review.verdict import show_verdict
 from profiler_core.ui.review.weekly import show_weekly
+from profiler_core.ui.runs.keeping import bring_up_to_date
 from profiler_core.ui.runs.regressions import show_regressions
 
 SPEC = PageSpec(
@@ -38,6 +39,7 @@ with page(SPEC, writes_headline=bool(_review_id)) as first_line:
             show_verdict(review)
             show_sign_offs(review)
         with left:
+            bring_up_to_date(with_artifacts=False)  # a trial that has ended closes a finding
             show_findings(review)
             show_general_notes(review)
     else:

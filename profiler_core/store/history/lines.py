@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import and_, or_, select, update
 
 from profiler_core.analysis.trend import question_of, variant_of
 from profiler_core.model.history import RecordedRun
@@ -11,19 +11,20 @@ from profiler_core.store.history.database import reading, writing
 from profiler_core.store.history.rows import run_of
 from profiler_core.store.history.tables import runs as table
 
-LINES_VERSION = 2  # counted up when `lines_of` changes its answers
+LINES_VERSION = 3  # counted up when `lines_of` changes its answers
+ON_A_LINE = and_(table.c.question != "", table.c.line != "")
 _AT_ONCE = 500
 
 
 def lines_of(run: RecordedRun) -> Mapping[str, object]:
-    """The columns of a run; runs without a workload, and trials of an experiment, are on no line.
+    """The columns of a run: without a workload it has no question, and of an experiment no line.
 
-    Each trial runs under another setting, chosen to be tried once: none is news of the workload.
+    Each trial runs under another setting, chosen to be tried once: none is news of the workload,
+    but a finding may be held against it.
     """
-    is_drawn = run.workload and not run.spec.get("experiment")
     return {
-        "question": digest(question_of(run)) if is_drawn else "",
-        "line": digest(variant_of(run)),
+        "question": digest(question_of(run)) if run.workload else "",
+        "line": "" if run.spec.get("experiment") else digest(variant_of(run)),
         "lines_version": LINES_VERSION,
     }
 

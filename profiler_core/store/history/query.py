@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 from profiler_core.errors import BadInput
 from profiler_core.model.history import ListedRun, RecordedRun
 from profiler_core.store.history.database import reading, where
+from profiler_core.store.history.lines import ON_A_LINE
 from profiler_core.store.history.rows import LISTED, listed_run_of, run_of
 from profiler_core.store.history.tables import audit
 from profiler_core.store.history.tables import runs as table
@@ -228,7 +229,7 @@ def n_lines_of_several() -> int:
     """On how many lines of the trends a finished run has another one before it."""
     several = (
         select(table.c.line)
-        .where(NOT_DELETED, table.c.status == "finished", table.c.question != "")
+        .where(NOT_DELETED, table.c.status == "finished", ON_A_LINE)
         .group_by(table.c.question, table.c.line)
         .having(func.count() > 1)
     )

@@ -52,7 +52,7 @@ def notice_regression(connection: Connection, recorded: RecordedRun) -> None:
     It is this run, or the one that was the newest and has this one directly before it now.
     """
     line = lines_of(recorded)
-    if recorded.status != "finished" or not line["question"]:
+    if recorded.status != "finished" or not (line["question"] and line["line"]):
         return
     on_line = select(table).where(
         table.c.question == line["question"],

@@ -67,8 +67,8 @@ runs = Table(
     Column("artifact", Text),
     Column("files_deleted_at", MOMENT),
     Column("deleted_at", MOMENT),  # since then it lies in the trash; None: it does not
-    Column("question", String(40)),  # the chart of the trends (lines.py); empty: on none
-    Column("line", String(40)),
+    Column("question", String(40)),  # what a chart of the trends is of (lines.py); empty: unknown
+    Column("line", String(40)),  # of that chart; empty: a trial, which is on none
     Column("lines_version", Integer, index=True),
     Index("ix_runs_lines", "question", "line", "created_at", "run_id", "status"),
     Index("ix_runs_workload_created_at", "workload", "created_at"),

@@ -8,7 +8,7 @@ from sqlalchemy import Select, and_, case, func, or_, select
 
 from profiler_core.model.history import METRICS, Baseline, RecordedRun
 from profiler_core.store.history.database import reading, where
-from profiler_core.store.history.lines import digest, fill_lines
+from profiler_core.store.history.lines import ON_A_LINE, digest, fill_lines
 from profiler_core.store.history.query import NOT_DELETED, RunFilter, filtered, runs_of
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.tables import tags
@@ -109,8 +109,8 @@ def charts(run_filter: RunFilter, metric: str) -> Charts:
                 and_(
                     is_finished,
                     number.is_not(None),
-                    table.c.workload != "",
-                    table.c.question == "",
+                    table.c.question != "",
+                    table.c.line == "",
                 )
             ),
         ).where(NOT_DELETED),
@@ -177,7 +177,9 @@ def baselines_with_newest(baselines: Sequence[Baseline]) -> tuple[RecordedRun, .
     run_ids = list(ids)
     with reading() as connection:
         lines = connection.execute(
-            select(table.c.question, table.c.line).where(table.c.run_id.in_(ids)).distinct()
+            select(table.c.question, table.c.line)
+            .where(table.c.run_id.in_(ids), ON_A_LINE)
+            .distinct()
         ).all()
         for question, line in lines:
             newest = connection.execute(
@@ -257,7 +259,7 @@ def _drawable(metric: str) -> tuple[Any, ...]:
     return (
         table.c.status == "finished",
         _number(metric).is_not(None),
-        table.c.question != "",
+        ON_A_LINE,
         NOT_DELETED,
     )
 

@@ -48,8 +48,11 @@ class _Keeper:
         ).problems
 
 
-def bring_up_to_date() -> tuple[tuple[str, str], ...]:
+def bring_up_to_date(*, with_artifacts: bool = True) -> tuple[tuple[str, str], ...]:
     """Record what is not in the history yet, with progress; (place, sentence) of what cannot be.
+
+    Args:
+        with_artifacts: look through those too, once per server, which costs a listing.
 
     Raises:
         BadInput: the history cannot be reached or written.
@@ -58,7 +61,7 @@ def bring_up_to_date() -> tuple[tuple[str, str], ...]:
     stuck = {folder for folder, _ in keeper.problems}
     waiting = [p for p in history.waiting() if f"{p.parent.name}/{p.name}" not in stuck]
     bar = st.empty()  # always there: what follows must not move by one with the next run
-    if waiting or not keeper.has_looked:
+    if waiting or (with_artifacts and not keeper.has_looked):
         for progress in keeper.follow():
             if progress.total:
                 name = progress.text.replace("`", "")

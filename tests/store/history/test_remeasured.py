@@ -33,6 +33,17 @@ def test_later_runs_of_the_question_come_the_same_variant_first(home):
         history.later_runs("z")
 
 
+def test_a_finding_can_be_held_against_a_trial_of_an_experiment(home):
+    """*Try it* left nothing behind that could close the finding it was pressed at."""
+    first = recorded(home, "a", 3)
+    spec = {**first.spec, "experiment": "20261104-101500-try-breaky-1a2b"}
+    recorded(home, "trial", 4, slower=0.5, spec=spec)
+    recorded(home, "b", 5)
+    assert [run.run_id for run in history.later_runs("a.default")] == ["b.default", "trial.default"]
+    difference = history.difference_between("a.default", "trial.default")
+    assert difference.after_ns / difference.before_ns == pytest.approx(0.5, rel=1e-3)
+
+
 def test_what_a_step_gained_is_told_with_its_interval_also_without_the_files(home):
     recorded(home, "a", 3)
     after = recorded(home, "b", 4, slower=0.5)
