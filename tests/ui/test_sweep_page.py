@@ -237,7 +237,9 @@ def test_a_job_shows_its_points_and_leads_to_the_sweep(home):
         {"t": 1.0, "phase": "point", "done": 1, "total": 2, "text": "Point 1 of 2: batch size 1"},
         {"t": 4.0, "phase": "finished", "text": "Finished"},
         {"t": 4.0, "phase": "point", "done": 2, "total": 2, "text": "Point 2 of 2: batch size 4"},
-        {"t": 5.0, "phase": "compiling", "variant": "default", "text": "Compiles"},
+        {"t": 4.5, "phase": "warm-up", "variant": "default", "text": "Warms up default"},
+        {"t": 4.534, "phase": "warm-up", "variant": "default", "done": 40, "text": "40 steps"},
+        {"t": 4.534, "phase": "compiling", "variant": "default", "text": "Compiles"},
         {"t": 9.0, "phase": "failed", "variant": "default", "text": "default failed"},
         {"t": 9.0, "phase": "finished", "text": "1 of 2 failed"},
         {"t": 9.0, "phase": "finished", "text": "Finished 2 points"},
@@ -256,4 +258,5 @@ def test_a_job_shows_its_points_and_leads_to_the_sweep(home):
     text = text_of(app)
     assert "Point 1 of 2: batch size 1 <span class=fs-d>3.00 s</span>" in text
     assert "Point 2 of 2: batch size 4 <span class=fs-d>5.00 s · a variant failed</span>" in text
+    assert "<span class=fs-took>34.0 ms</span><span class=fs-d>40 steps</span>" in text
     assert "See the sweep" in [button.label for button in app.button]

@@ -250,4 +250,5 @@ def _note(text: str, *, before: str = "") -> None:
 def _seconds(seconds: float) -> str:
     if seconds >= 60:
         return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
-    return format_duration(max(0.0, seconds) * 1e9) if seconds >= 0.05 else "0 s"
+    # What has just begun took nothing yet: no "412 µs" that the next look replaces.
+    return format_duration(seconds * 1e9) if seconds >= 1e-3 else "0 s"
