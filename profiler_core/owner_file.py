@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from profiler_core.durable import write_through
 from profiler_core.typed import ready
 
 FILE = "owner.json"
@@ -18,7 +19,7 @@ class _Owner(msgspec.Struct, frozen=True):
 
 def write_owner(folder: Path, person: str) -> None:
     """Say whose this folder of runs is; once, while nobody else sees it yet."""
-    (folder / FILE).write_bytes(msgspec.json.encode(_Owner(person)))
+    write_through(folder / FILE, msgspec.json.encode(_Owner(person)))
 
 
 def owner_of(folder: Path) -> str | None:

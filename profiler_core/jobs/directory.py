@@ -28,6 +28,7 @@ from typing import Literal
 
 import msgspec
 
+from profiler_core.durable import bring
 from profiler_core.run_directory import LOST_AFTER_S
 from profiler_core.typed import ready
 from profiler_core.worker.environment import Need
@@ -127,7 +128,10 @@ def write(directory: Path, record: JobSpec | JobStatus) -> None:
     partial = directory / f"{name}.{os.getpid()}.part"
     try:
         partial.write_bytes(msgspec.json.encode(record))
-        partial.replace(directory / name)
+        if isinstance(record, JobSpec):  # what somebody is told was submitted
+            bring(partial, directory / name)
+        else:  # it changes from second to second
+            partial.replace(directory / name)
     except OSError:
         partial.unlink(missing_ok=True)
         raise

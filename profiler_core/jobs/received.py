@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, Self
 
+from profiler_core.durable import bring, sync, sync_names, write_through
 from profiler_core.home import TRASH
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.room import KEEP_FREE_BYTES
@@ -80,9 +81,14 @@ def is_whole(made: Path) -> bool:
 
 
 def note_whole(made: Path) -> bool:
-    """Say so, before the other side is told; False: the disk refuses, and it must not be."""
+    """Say so, before the other side is told; False: the disk refuses, and it must not be.
+
+    All of it is written through first: the other side deletes it then.
+    """
     try:
-        _mark_of(made).touch()
+        sync(made)
+        write_through(_mark_of(made), b"")
+        sync_names(made)
     except OSError:
         return False
     return True
@@ -206,13 +212,13 @@ def _is_taken(out: Path, name: str) -> bool:
 def _move(folder: Path, target: Path) -> None:
     """By a rename; between disks by a copy, which appears at once when it is whole."""
     try:
-        folder.replace(target)
+        bring(folder, target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         with tempfile.TemporaryDirectory(prefix=".elsewhere-", dir=target.parent) as aside:
             shutil.copytree(folder, Path(aside, folder.name), symlinks=True)
-            Path(aside, folder.name).replace(target)
+            bring(Path(aside, folder.name), target)
         shutil.rmtree(folder, ignore_errors=True)
 
 

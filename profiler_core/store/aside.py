@@ -17,6 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from profiler_core.durable import bring
+
 _LEFT_AFTER_S = 24 * 3600.0  # since its last byte
 _NAME = re.compile(r"\..+\.\d+\.[0-9a-f]{8}", re.DOTALL)
 # Of earlier versions: a folder of a run, an artifact.
@@ -38,8 +40,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             _hold(target.fileno())
             yield target
             target.flush()
-            os.fsync(target.fileno())
-            aside.replace(path)
+            bring(aside, path)
     finally:
         aside.unlink(missing_ok=True)
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from profiler_core.durable import bring, write_through
 from profiler_core.errors import BadInput
 from profiler_core.home import uploads_directory
 from profiler_core.owner_file import owner_of
@@ -93,10 +94,13 @@ def part_path(upload_id: str, position: int) -> Path:
 
 
 def keep(partial: Path, name: str) -> None:
-    """The file is whole: give it its name."""
+    """The file is whole: give it its name. Once this returns, a power cut takes neither.
+
+    It waits for the disk, which takes seconds for a large file.
+    """
     note = _Note(kept_name(name))
-    partial.with_suffix(".json").write_bytes(msgspec.json.encode(note))
-    partial.replace(partial.with_suffix(".data"))
+    write_through(partial.with_suffix(".json"), msgspec.json.encode(note))
+    bring(partial, partial.with_suffix(".data"))
 
 
 def received(upload_id: str, positions: tuple[int, ...]) -> tuple[IncomingFile, ...]:

@@ -4,6 +4,8 @@ import os
 import secrets
 from pathlib import Path
 
+from profiler_core.durable import bring
+
 
 def write_private(path: Path, content: bytes) -> None:
     """Write `content` to `path`; a reader sees the old file or the new one, never a part.
@@ -19,7 +21,7 @@ def write_private(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        aside.replace(path)
+        bring(aside, path)
     except BaseException:  # such as a full disk
         aside.unlink(missing_ok=True)
         raise

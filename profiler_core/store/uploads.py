@@ -28,6 +28,7 @@ import msgspec
 import polars as pl
 
 from profiler_core import run_directory as names
+from profiler_core.durable import bring
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import TRASH, uploads_directory
 from profiler_core.ingest import archive
@@ -138,7 +139,7 @@ def _accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str) ->
             tuple(f"upload/{upload_id}/{r.directory.name}" for r in ordered), tuple(notes)
         )
         (work / "runs" / _ACCEPTED).write_bytes(msgspec.json.encode(accepted))
-        (work / "runs").replace(target)
+        bring(work / "runs", target)  # before what it was made of is deleted
     except OSError:
         incoming.forget_made(upload_id)
         raise

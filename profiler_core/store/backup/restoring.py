@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from profiler_core import run_directory as names
+from profiler_core.durable import sync
 from profiler_core.errors import BadInput
 from profiler_core.home import TRASH, home_directory
 from profiler_core.settings import FILE as SETTINGS
@@ -79,6 +80,7 @@ def restore(source: Source) -> Restored:
                 _put(source, file)
         restore_rows(_lines(verified(source, rows)))
     close_all()
+    sync(home)  # once for all files, of which a large home has a hundred thousand
     (home / UNFINISHED).unlink()
     return Restored(manifest, home, where(), kept_settings)
 

@@ -22,6 +22,7 @@ from typing import IO, Protocol, Self
 
 import msgspec
 
+from profiler_core.durable import bring
 from profiler_core.errors import BadInput
 from profiler_core.store.backup.manifest import FORMAT, BackupFile, Manifest
 from profiler_core.store.history.packing import BLOCK_BYTES, PACKED
@@ -91,7 +92,7 @@ class FolderVault:
             if not self.has(file):
                 target = _object(self._folder, sha256)
                 _private(target.parent)
-                aside.replace(target)
+                bring(aside, target)
                 self.n_new_bytes += n_bytes
         finally:
             aside.unlink(missing_ok=True)
@@ -105,8 +106,7 @@ class FolderVault:
             sink.write(msgspec.json.encode(manifest))
         # Sorts by time, also among those of one second.
         name = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S.%fZ")
-        aside.replace(self._folder / "backups" / f"{name}.json")
-        _sync(self._folder / "backups")
+        bring(aside, self._folder / "backups" / f"{name}.json")
         return manifest
 
     def last(self) -> Manifest | None:
@@ -302,14 +302,6 @@ def _written(path: Path) -> Iterator[IO[bytes]]:
         yield sink
         sink.flush()
         os.fsync(sink.fileno())
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _private(folder: Path) -> None:

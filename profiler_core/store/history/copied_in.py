@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from profiler_core import run_directory as names
+from profiler_core.durable import bring
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import runs_directory
 from profiler_core.model.run import RunRecord
@@ -46,7 +47,7 @@ def stored_directory(run_directory: Path, run_record: RunRecord) -> Path:
             )  # fmt: skip
             _replace_links(aside, run_directory)
             (aside / names.IMPORTED).touch()  # nothing that its run.json names is run by a click
-            aside.rename(target)
+            bring(aside, target)
     except OSError as error:
         if not places.has_run(target):  # else another process was faster
             raise BadInput(

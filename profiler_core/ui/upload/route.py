@@ -73,7 +73,7 @@ async def take_file(
         # Other tabs may have sent files meanwhile.
         if left is not None and await anyio.to_thread.run_sync(is_over_quota, person):
             raise _no_room_left(max(0, left - n_bytes))
-        incoming.keep(partial, name)
+        await anyio.to_thread.run_sync(incoming.keep, partial, name)
         count_received(n_bytes)
     except _RefusedError as refused:
         return refused.response
