@@ -3,10 +3,10 @@
 The entry script lies in a folder without `pages/`: beside one, Streamlit would open a cold deep
 link as a bare page file and skip the entry script, and with it any sign-in.
 Plain HTTP routes next to Streamlit serve what reruns are bad at (packets, uploads, downloads).
-In front of all stand ids for the log, answers that a proxy must not lose, and the gate of one's
-own machine, where nobody signs in; behind it, what hands out the files of the client, what closes
-routes of Streamlit that nobody may use, a hint for browsers that the library of figures will be
-needed, and what begins to compute what a page asks.
+In front of all stand ids for the log, answers that a proxy must not lose, what is answered while
+the home is away, and the gate of one's own machine, where nobody signs in; behind it, what hands
+out the files of the client, what closes routes of Streamlit that nobody may use, a hint for
+browsers that the library of figures will be needed, and what begins to compute what a page asks.
 """
 
 import os
@@ -19,6 +19,7 @@ from profiler_core.resources import dashboard_words, entry_script
 from profiler_core.ui.ahead import AHEAD
 from profiler_core.ui.client_files import CLIENT_FILES
 from profiler_core.ui.early_answers import EARLY_ANSWERS
+from profiler_core.ui.home_away import WHILE_HOME_IS_AWAY
 from profiler_core.ui.own_machine.gate import MIDDLEWARE
 from profiler_core.ui.problem_card import show_script_error
 from profiler_core.ui.routes import all_routes
@@ -42,6 +43,7 @@ app = st.App(
     middleware=[
         REQUEST_IDS,
         EARLY_ANSWERS,
+        WHILE_HOME_IS_AWAY,
         *MIDDLEWARE,
         CLIENT_FILES,
         STREAMLIT_ROUTES,

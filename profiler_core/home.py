@@ -1,6 +1,10 @@
 """Where this user's runs, jobs, uploads and caches live on this machine.
 
 `FUSIONSCOPE_HOME` moves all of it; without it the platform's own data folder is used.
+
+A server marks its home when it starts (`claim_home`). From then on neither it nor what it starts
+works in a folder without that mark: a home that is moved away, or whose disk is unmounted, is not
+begun anew, empty.
 """
 
 import os
@@ -8,12 +12,49 @@ from pathlib import Path
 
 import platformdirs
 
+from profiler_core.errors import BadInput
+
 VARIABLE = "FUSIONSCOPE_HOME"
+MARK = ".fusionscope"  # in a home that a server was started with
+_CLAIMED = "FUSIONSCOPE_CLAIMED_HOME"  # for the processes that a server starts
 TRASH = ".trash"  # in the folder of all uploads, and in that of all captures
 
 
+class HomeAway(BadInput):
+    """The home of this server is not where it was when it started."""
+
+
 def home_directory() -> Path:
-    """The root of everything that Fusionscope keeps for this user."""
+    """The root of everything that Fusionscope keeps for this user.
+
+    Raises:
+        HomeAway: of a server whose home was moved away.
+    """
+    home = _named()
+    if os.environ.get(_CLAIMED) == str(home) and not (home / MARK).exists():
+        raise HomeAway(
+            f"{home} was moved away, deleted or unmounted while this server works with it.",
+            remedy="Put it back where it was, or start the server again to begin an empty one.",
+        )
+    return home
+
+
+def claim_home() -> Path:
+    """Make and mark the home of this server, once: whatever it starts has the same.
+
+    Raises:
+        HomeAway: the process that started this one has claimed it, and it is not there any more.
+        OSError: it cannot be made or marked; what cannot be written is said where it is written.
+    """
+    home = home_directory()
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / MARK).exists():
+        (home / MARK).write_text("A server of Fusionscope works in this folder, and in no other.\n")
+    os.environ[_CLAIMED] = str(home)
+    return home
+
+
+def _named() -> Path:
     override = os.environ.get(VARIABLE)
     if override:
         return Path(override).expanduser().resolve()

@@ -2,9 +2,11 @@
 
 import argparse
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from profiler_core.errors import BadInput
+from profiler_core.home import claim_home
 from profiler_core.operate.checks import faults_of
 from profiler_core.operate.fault import Fault
 from profiler_core.operate.plan import Plan, usual_secrets
@@ -69,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     secret_words.watch(plan.secrets)
     log.configure_server(settings().log_format)
+    with suppress(OSError):  # its web processes say what cannot be written
+        claim_home()  # one that is started again later begins no other
     commands = {f"{plan.address}:{port}": plan.command(port) for port in plan.ports}
     return Workers(commands).run()
 

@@ -10,7 +10,7 @@ from streamlit import config
 from streamlit.config_option import ConfigOption
 
 from profiler_core.errors import BadInput
-from profiler_core.home import home_directory
+from profiler_core.home import HomeAway, claim_home, home_directory
 from profiler_core.operate.addresses import is_loopback
 from profiler_core.operate.plan import SECRETS
 from profiler_core.resources import app_file
@@ -86,9 +86,12 @@ def keep_files_private() -> None:
     too, is as private: they inherit it.
     """
     os.umask(0o077)
-    home = home_directory()
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home = home_directory()
+    except HomeAway as away:  # a worker that `serve` starts again, which tries it once more
+        sys.exit(str(away))
+    try:
+        claim_home()
         mode = stat.S_IMODE(home.stat().st_mode)
         if mode & 0o077:
             home.chmod(mode & ~0o077)

@@ -47,7 +47,7 @@ class OwnMachineGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, exchange its token, or refuse it."""
-        if scope["type"] not in ("http", "websocket") or _is_health(scope):
+        if scope["type"] not in ("http", "websocket") or is_health(scope):
             await self._app(scope, receive, send)
             return
         response = await self._instead(scope, receive)
@@ -97,7 +97,8 @@ class OwnMachineGate:
         return response
 
 
-def _is_health(scope: Scope) -> bool:
+def is_health(scope: Scope) -> bool:
+    """Does a monitor ask, or `open`?"""
     base = base_path()
     return (
         scope["type"] == "http"
