@@ -7,7 +7,7 @@ from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.what_if.prediction import Prediction
-from profiler_core.analysis.wording.findings import together_text
+from profiler_core.analysis.wording.findings import overlap_text, together_text
 
 
 def finding(key: str, ns: float | None, *, at_most: bool = False, **more: object) -> Finding:
@@ -61,7 +61,7 @@ def test_what_is_left_out_of_the_sum_and_promises_more_is_named() -> None:
     copies = replace(COPIES, on_top_ns=5_000.0)
     slower = finding("slower", 990_000.0)
     assert together_text([slower, breaks, copies]) == (
-        "All but “slower.” together 105 µs per step: what overlaps counts once."
+        "All but “slower” together 105 µs per step: what overlaps counts once."
     )
     assert together_text([breaks, copies]).startswith("Together 105 µs")
     assert together_text([slower, BREAKS, COPIES]).startswith("Together 990 µs")
@@ -73,5 +73,7 @@ def test_a_loss_of_the_whole_step_overlaps_with_all() -> None:
 
 def test_a_row_names_what_it_overlaps_with() -> None:
     rows = finding_rows([LAUNCHES, BREAKS, COPIES])
-    assert "graph_breaks." in rows[0].overlaps
+    assert "“graph_breaks”" in rows[0].overlaps  # a quotation within the sentence
+    assert overlap_text([BREAKS]).endswith(": the two do not add up.")
+    assert overlap_text([BREAKS, COPIES]).endswith(": they do not add up.")
     assert rows[2].overlaps == ""

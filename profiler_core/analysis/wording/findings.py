@@ -6,6 +6,7 @@ from profiler_core.analysis.finding_overlaps import more_alone, together
 from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.wording.sentence import clause
 from profiler_core.units import format_duration, format_durations
 
 NO_GAIN = "no gain"  # in place of an amount
@@ -27,9 +28,10 @@ def overlap_text(others: Sequence[Finding]) -> str:
     """Which others draw on the same time; "" where none does."""
     if not others:
         return ""
-    titles = [f"“{other.title}”" for other in others[:_MOST_NAMED]]
+    titles = [f"“{clause(other.title)}”" for other in others[:_MOST_NAMED]]
     further = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
-    return f"Overlaps with {', '.join(titles)}{further}: the two do not add up."
+    both = "the two" if len(others) == 1 else "they"
+    return f"Overlaps with {', '.join(titles)}{further}: {both} do not add up."
 
 
 def together_text(findings: Sequence[Finding]) -> str:
@@ -39,7 +41,7 @@ def together_text(findings: Sequence[Finding]) -> str:
     ns, is_bound = together(findings)
     bound = "at most " if is_bound else ""
     alone = more_alone(findings)
-    which = "Together " if alone is None else f"All but “{alone.title}” together "
+    which = "Together " if alone is None else f"All but “{clause(alone.title)}” together "
     return f"{which}{bound}{format_duration(ns)} per step: what overlaps counts once."
 
 

@@ -120,7 +120,8 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
     record, facts = first.entry.run, entry_facts(first.entry)
     if record.world_size > 1:
         facts.append(f"rank {record.rank} of {record.world_size}")
-    show_claim(facts, (sentence,), [" ".join(bounds)])
+    is_cut = comparison is not None and any(comparison.cut)
+    show_claim(facts, (sentence,), [" ".join(bounds)], bad=is_cut)
     show_notes([f"Peaks: {'; '.join(sources) or 'not known'}."])
     show_table(_table(runs), "fs-opened", named=True, width_px=620)
 
