@@ -48,7 +48,12 @@ def recompile_steps(
         bargap=0.25,
         margin={"t": 24},
         xaxis={"title": {"text": "step (0 is the first call)"}, "dtick": _tick(len(step_ns))},
-        yaxis={"title": {"text": "step time, ms"}, "type": "log", "dtick": 1},
+        yaxis={
+            "title": {"text": "step time, ms"},
+            "type": "log",
+            "dtick": 1,
+            "exponentformat": "none",  # else 10k stands above 1000
+        },
     )
     return figure
 

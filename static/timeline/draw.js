@@ -337,7 +337,7 @@ function message(t, g) {
   g.fillText(fitted(g, text, w - 24), LEFT + 24, y)
 }
 
-/** "51 % busy, 23 % waiting · 6 120": without the number of events where it has no room. */
+/** "51 % busy, 23 % waiting · 6 120 events": without the number of events where it has no room. */
 export function noteThatFits(g, note, room) {
   const parts = note.split(" · ")
   while (parts.length > 1 && g.measureText(parts.join(" · ")).width > room) parts.pop()

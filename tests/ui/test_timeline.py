@@ -1,5 +1,6 @@
 """The timeline's Python side: addresses in the URL, the scene for the canvas, facts in words."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -81,6 +82,8 @@ def test_runs_are_aligned_at_the_same_step_of_each(tmp_path):
     data = scene([baseline, candidate], 1, dark=False)
     assert [run["offset_ns"] for run in data["runs"]] == [1600, 5600]
     assert step_names([baseline, candidate]) == ("ProfilerStep#3", "ProfilerStep#4")
+    notes = [track["note"] for track in data["runs"][0]["tracks"] if track["note"]]
+    assert notes and all(re.search(r"busy · (1 event|\d+ events)$", note) for note in notes)
 
 
 def test_a_run_with_fewer_steps_is_aligned_at_its_last(tmp_path):

@@ -56,8 +56,7 @@ def reading_notes(runs: Sequence[SceneRun]) -> list[str]:
         if layout.repairs:
             parts.append(f"the file was mended ({'; '.join(layout.repairs)})")
         if parts:
-            noun = "event" if layout.n_events == 1 else "events"
-            drawn = f"{format_count(layout.n_events)} {noun} drawn"
+            drawn = f"{_counted(layout.n_events)} drawn"
             sentences.append(f"{run.label}: {', '.join([drawn, *parts])}.")
     return sentences
 
@@ -136,7 +135,7 @@ def track_label(track: Track) -> str:
 def _note(track: Track, span_ns: int) -> str:
     if track.kind == "ranges":
         return ""
-    n_events = format_count(track.n_events)
+    n_events = _counted(track.n_events)
     if not span_ns:
         return f"– busy · {n_events}"
     waiting = format_share(track.waiting_ns / span_ns)
@@ -145,6 +144,10 @@ def _note(track: Track, span_ns: int) -> str:
         return f"{waiting} waiting · {n_events}"
     told = f"{busy} busy, {waiting} waiting" if track.waiting_ns else f"{busy} busy"
     return f"{told} · {n_events}"
+
+
+def _counted(n_events: int) -> str:
+    return f"{format_count(n_events)} {'event' if n_events == 1 else 'events'}"
 
 
 def _step_label(name: str) -> str:
