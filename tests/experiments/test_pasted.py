@@ -198,7 +198,7 @@ def test_the_target_of_the_whole_experiment_is_in_the_code():
     """`try --compile-target optimizer` compiled the optimizer's step; the code left that out."""
     spec = CaptureSpec(workload="customcnn", training=True, compile_target=("optimizer",))
     trial = Trial(setting=(), variant="default", status="measured", step_ns=1.0)
-    batch = Batch(phase="start", capture_id="c", seconds=1.0, trials=(trial,), baseline_ns=2.0)
+    batch = Batch(phase="start", capture_id="c", seconds=1.0, trials=(trial,))
     experiment = msgspec.structs.replace(new_experiment(spec, budget_s=60.0), batches=(batch,))
     lines = pasted(experiment).splitlines()
     assert "optimizer.step = torch.compile(optimizer.step)" in lines

@@ -15,6 +15,7 @@ class Leader:
 
     is_baseline: it is not faster than the baseline beyond the noise.
     is_slower: the baseline is faster than it, and than all else that ran, beyond the noise.
+    is_untold: too few rounds were timed to tell it from the baseline.
     """
 
     setting: Setting
@@ -22,6 +23,7 @@ class Leader:
     batch: Batch | None
     is_baseline: bool = False
     is_slower: bool = False
+    is_untold: bool = False
 
 
 def leader_after(start: Setting, batches: Iterable[Batch]) -> Leader:
@@ -67,7 +69,12 @@ def leader_of(experiment: Experiment) -> Leader:
     """
     leader = leader_after(experiment.start, experiment.batches)
     speedup = leader.trial.speedup if leader.trial is not None else None
-    if leader.trial is not None and (speedup is None or speedup.is_faster):
+    is_untold = (
+        speedup is None and leader.batch is not None and leader.batch.baseline_ns is not None
+    )
+    # Where the baseline was not timed, it leads among those that are compiled.
+    leads = not is_untold if speedup is None else speedup.is_faster
+    if leader.trial is not None and leads:
         return leader
     faster = [
         Leader(trial.setting, trial, batch)
@@ -82,7 +89,10 @@ def leader_of(experiment: Experiment) -> Leader:
         return max(faster, key=lambda each: _speedup(each.trial))
     ran = [leader.trial, *(trial for trial in experiment.trials if trial.may_win)]
     is_slower = all(t is not None and t.speedup is not None and t.speedup.is_slower for t in ran)
-    return Leader(leader.setting, leader.trial, leader.batch, is_baseline=True, is_slower=is_slower)
+    return Leader(
+        leader.setting, leader.trial, leader.batch,
+        is_baseline=True, is_slower=is_slower, is_untold=is_untold,
+    )  # fmt: skip
 
 
 def _is_as_fast(ratio: Ratio) -> bool:

@@ -81,7 +81,9 @@ def realised(experiments: Iterable[Experiment]) -> tuple[Realised, ...]:
 def _is_judged(trial: Trial, gain: Gain) -> bool:
     """Whether it is faster or slower, or half of its 95 % interval less than what was predicted."""
     against = trial.against
-    if against is None or trial.step_ns is None or against.is_faster or against.is_slower:
+    if against is None or trial.step_ns is None:  # too few rounds: the noise is not known
+        return False
+    if against.is_faster or against.is_slower:
         return True
     half_ns = trial.step_ns * (against.high - against.low) / 2
     return half_ns < abs(gain.gain_ns)

@@ -3,7 +3,7 @@
 from profiler_core.analysis.experiment.choice import same, variant_of
 from profiler_core.analysis.experiment.effects import Effect, effects, effects_on, worst
 from profiler_core.analysis.experiment.leading import Leader, leader_of
-from profiler_core.analysis.wording.sentence import Phrase, Strong
+from profiler_core.analysis.wording.sentence import Phrase, Strong, counted
 from profiler_core.model.experiment import Experiment, Gain, Ratio, Setting, Trial
 from profiler_core.units import format_difference, format_duration, format_ratio
 
@@ -41,6 +41,10 @@ def headline(experiment: Experiment) -> Phrase:
             f" is the fastest{so_far}: {trial.variant}, the fastest that is compiled, takes "
             f"{format_ratio(longer.ratio)} as long ({interval(longer)}).",
         )
+    if leader.is_untold:
+        rounds = counted(trial.n_rounds, "round")
+        too_few = f" cannot be told: {rounds} of each are too few for an interval."
+        return ("Whether anything is faster than ", Strong("eager"), too_few)
     if leader.is_baseline:
         tried = f"Nothing that was tried{so_far} is faster than "
         return (tried, Strong("eager"), " beyond the noise.")
@@ -169,9 +173,9 @@ def outcome(trial: Trial, leader: Leader, held_against: Setting | None) -> str:
     if leader.trial is not None and trial.setting == leader.setting:
         return _of_leader(leader, trial)
     against = trial.against
-    if against is None:
-        return ""
     other = setting_name(held_against)
+    if against is None:  # too few rounds, or the other was not timed
+        return "" if trial.realised_ns is None else f"cannot be told from {other}"
     if against.is_faster:
         return f"faster than {other}"
     return f"slower than {other}" if against.is_slower else f"cannot be told from {other}"

@@ -44,12 +44,12 @@ def test_each_kind_of_finding_has_its_median_error():
 
 @pytest.mark.parametrize(
     ("gain_ns", "ratio", "n_judged"),
-    [(250_000.0, 1.0, 0), (400_000.0, 1.0, 1), (250_000.0, 1.5, 1)],
+    [(250_000.0, 1.0, 0), (400_000.0, 1.0, 1), (250_000.0, 1.5, 1), (250_000.0, None, 0)],
 )
 def test_noise_larger_than_what_was_predicted_judges_no_prediction(gain_ns, ratio, n_judged):
-    """Of a step of 800 µs the noise is 320 µs; predicted are 250 or 400 µs."""
+    """Of a step of 800 µs the noise is 320 µs, or not known; predicted are 250 or 400 µs."""
     experiment = tried(gain_ns)
-    against = Ratio(ratio=ratio, low=ratio - 0.4, high=ratio + 0.4)
+    against = ratio and Ratio(ratio=ratio, low=ratio - 0.4, high=ratio + 0.4)
     batches = tuple(
         msgspec.structs.replace(
             batch,
