@@ -67,7 +67,7 @@ def test_an_interval_names_its_unit_once_where_it_is_one():
 def test_alternatives_come_with_their_amounts():
     other = Finding("other", "", "", "Try it.", "kernels", prediction=BOUND)
     finding = Finding("key", "", "", "Do.", "kernels", alternatives=(other,))
-    assert advice_text(finding) == "Do. Or, instead of that (≤ 800 µs): Try it."
+    assert advice_text(finding) == "Do. Or, instead of that (≤ 800 µs): try it."
 
 
 LOSS = Prediction(-151_000.0, -755_000.0, 153_000.0, "simulated", "unprofiled")

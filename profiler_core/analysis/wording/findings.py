@@ -6,7 +6,7 @@ from profiler_core.analysis.finding_overlaps import more_alone, together
 from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
-from profiler_core.analysis.wording.sentence import clause
+from profiler_core.analysis.wording.sentence import clause, uncapitalised
 from profiler_core.units import format_duration, format_durations
 
 NO_GAIN = "no gain"  # in place of an amount
@@ -117,7 +117,7 @@ def advice_text(finding: Finding) -> str:
             sentences.append(_advised_against(other))
             continue
         amount = "" if other.prediction is None else f" ({amount_text(other.prediction)})"
-        sentences.append(f"Or, instead of that{amount}: {other.advice}")
+        sentences.append(f"Or, instead of that{amount}: {uncapitalised(other.advice)}")
     return " ".join(sentences)
 
 

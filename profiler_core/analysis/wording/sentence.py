@@ -41,12 +41,17 @@ def of_run(label: str, sentence: str) -> str:
 
     Args:
         label: of the run, or of several.
-        sentence: its first letter is small here, unless it is a name's or an abbreviation's.
+        sentence: it goes on within the line, so with a small letter.
     """
+    return f"{label}: {uncapitalised(sentence)}"
+
+
+def uncapitalised(sentence: str) -> str:
+    """With a small first letter, unless it is a name's or an abbreviation's."""
     is_word = sentence[1:2].islower() or sentence[1:2] == " "
-    if is_word and not sentence.startswith(_NAMES):
-        sentence = sentence[:1].lower() + sentence[1:]
-    return f"{label}: {sentence}"
+    if not is_word or sentence.startswith(_NAMES):
+        return sentence
+    return sentence[:1].lower() + sentence[1:]
 
 
 def capitalised(text: str) -> str:
