@@ -119,7 +119,7 @@ def with_what_came_before(own: Path, all_lines: Path) -> None:
 
 
 def mark(folders: Sequence[Path]) -> None:
-    """That machine wrote their run.json: nothing that it names is run here by a click.
+    """Another machine or user wrote their run.json: nothing that it names is run by a click.
 
     The folder is marked, which may be a run itself, and each run, which the trash moves alone.
     """

@@ -126,14 +126,23 @@ class Supervisor:
         return msgspec.structs.replace(end, error=end.error and f"{end.error}{became}")
 
     def _take_in(self) -> int:
-        """Of another user's command, the folders that it made; returns how many."""
+        """Of another user's command, the folders that it made; returns how many.
+
+        That command wrote what they say of their code, folder and interpreter: it may be code of a
+        person who means others to run it by a click, with their rights, or as the server's user
+        where `runner_user` goes later.
+        """
         if not (self._spec.runner and self._spec.out):
             return 0
-        from profiler_core.jobs.received import take_in  # late: few jobs are another user's
+        # Late: few jobs are another user's.
+        from profiler_core.jobs.brought import captures_in, mark
+        from profiler_core.jobs.received import take_in
 
+        made = self._directory / _MADE
+        mark(captures_in(made) if made.is_dir() else ())
         experiment_id = self._spec.subject if self._spec.kind == "try" else ""
         out = Path(self._spec.out)
-        return take_in(self._directory / _MADE, out, self._spec.owner, experiment_id)
+        return take_in(made, out, self._spec.owner, experiment_id)
 
     def _started(self, output: int, log: int, lock: int, left: str = "") -> Command:
         """The command, as whoever it runs as; OSError where it cannot be started."""

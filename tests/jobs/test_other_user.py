@@ -27,6 +27,9 @@ from profiler_core.jobs import command, received, runner, supervisor
 from profiler_core.jobs import directory as files
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.resuming import resume_interrupted
+from profiler_core.model.run import RunRecord
+from profiler_core.run_directory import IMPORTED
+from profiler_core.store.captured_here import is_captured_here, is_of_own_code
 from tests.jobs.waiting import is_running, wait_for
 
 OTHER = "nobody"
@@ -94,10 +97,33 @@ def test_its_folders_come_home_as_the_servers_own(own_home: Path, scratch: Path)
     assert job.state == "finished", job.error
     capture = own_home / "runs" / "cap"
     assert job.result == capture
-    assert {path.name for path in capture.iterdir()} == {"progress.jsonl", "run.json"}
+    assert {path.name for path in capture.iterdir()} == {"progress.jsonl", "run.json", IMPORTED}
     assert capture.stat().st_uid == os.geteuid()
     assert not stat.S_IMODE((capture / "run.json").stat().st_mode) & 0o022
     assert (own_home / "runs" / "there" / "mine").is_dir()  # another's folder stays what it is
+
+
+def test_nothing_that_its_files_name_is_run_by_a_click_of_somebody_else(
+    own_home: Path, scratch: Path
+) -> None:
+    """Its code can write any workload, folder and interpreter into both of its files."""
+    if refused(own_home):
+        return
+    spec = {"workload": "/tmp/evil.py:build", "directory": "/tmp", "python": "/tmp/evil"}
+    asked = json.dumps({"capture_id": "cap", **spec, "variants": ["default"]})
+    makes = (
+        "import os, sys, pathlib as p; out = p.Path(sys.argv[1], 'cap');"
+        "(out / 'default').mkdir(parents=True);"
+        "(out / 'capture.json').write_text(sys.argv[2]);"
+        "(out / 'default' / 'run.json').write_text('{}')"
+    )
+    job = ended(submit(own_home, "-c", makes, "{out}", asked))
+    assert job.state == "finished", job.error
+    assert (own_home / "runs" / "cap" / "default" / "run.json").is_file()
+    record = RunRecord(run_id="x", name="x", workload="x", variant="default", spec=spec)
+    for key in ("run/cap", "run/cap/default"):
+        assert not is_captured_here(key)
+        assert not is_of_own_code(record, [key])
 
 
 def test_it_takes_no_place_of_anothers_experiment(own_home: Path, scratch: Path) -> None:
