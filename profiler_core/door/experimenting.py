@@ -17,6 +17,7 @@ from profiler_core.jobs import service as jobs
 from profiler_core.jobs.runner import check_runner
 from profiler_core.model.experiment import Experiment
 from profiler_core.owner_file import owner_of, write_owner
+from profiler_core.run_directory import IMPORTED
 from profiler_core.settings import settings
 from profiler_core.store.experiments import folder_of, read_experiment, write_experiment
 from profiler_core.worker.process import module_words
@@ -67,7 +68,8 @@ def resume_experiment(asker: Asker | None, experiment_id: str) -> None:
     """
     asker = check_may_capture(asker)
     experiment = read_experiment(home.runs_directory(), experiment_id)
-    owner = owner_of(folder_of(home.runs_directory(), experiment_id))
+    folder = folder_of(home.runs_directory(), experiment_id)
+    owner = owner_of(folder)
     if owner not in (None, owner_for(asker)) and "delete" not in asker.deeds:
         raise Refused("This experiment is somebody else's.", remedy="Start one of your own.")
     job = job_of(experiment_id)
@@ -76,6 +78,11 @@ def resume_experiment(asker: Asker | None, experiment_id: str) -> None:
     if settings().runner_user is not None:  # it could neither read the folder nor write it
         raise BadInput(
             "Captures here run as another user of the system, who cannot go on with an experiment.",
+            remedy="Start it anew.",
+        )
+    if (folder / IMPORTED).exists():  # of a time when `runner_user` was set
+        raise BadInput(
+            "Another user of the system wrote down what this experiment runs.",
             remedy="Start it anew.",
         )
     _submit(asker, experiment)

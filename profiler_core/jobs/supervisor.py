@@ -135,11 +135,11 @@ class Supervisor:
         if not (self._spec.runner and self._spec.out):
             return 0
         # Late: few jobs are another user's.
-        from profiler_core.jobs.brought import captures_in, mark
+        from profiler_core.jobs.brought import mark
         from profiler_core.jobs.received import take_in
 
         made = self._directory / _MADE
-        mark(captures_in(made) if made.is_dir() else ())
+        mark([path for path in made.iterdir() if path.is_dir()] if made.is_dir() else ())
         experiment_id = self._spec.subject if self._spec.kind == "try" else ""
         out = Path(self._spec.out)
         return take_in(made, out, self._spec.owner, experiment_id)

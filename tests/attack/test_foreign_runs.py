@@ -11,12 +11,13 @@ from profiler_core.door import experimenting
 from profiler_core.door.asker import Refused
 from profiler_core.errors import BadInput
 from profiler_core.experiments.request import new_experiment
+from profiler_core.jobs.brought import mark
 from profiler_core.model.run import RunRecord
 from profiler_core.run_directory import CAPTURE_JSON, IMPORTED
 from profiler_core.store import history
 from profiler_core.store.backup.selection import Choice, units
 from profiler_core.store.captured_here import is_captured_here
-from profiler_core.store.experiments import write_experiment
+from profiler_core.store.experiments import folder_of, write_experiment
 from profiler_core.store.library import key_of_path
 from profiler_core.ui.experiments.start import spec_to_try, start_to_try
 from profiler_core.ui.sign_in.asker import asker
@@ -173,3 +174,17 @@ def test_a_resumed_experiment_keeps_to_the_list_of_interpreters(
     with pytest.raises(Refused, match="may not be started here"):
         experimenting.resume_experiment(asker(), made.experiment_id)
     assert submitted == []
+
+
+def test_an_experiment_that_another_user_of_the_system_wrote_is_not_resumed(
+    server: Server, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`runner_user` was taken out of the settings since: its words would run as the server."""
+    server.is_at("127.0.0.1", LIST + TEAM, RUNNER)
+    made = new_experiment(CaptureSpec(workload="/tmp/evil.py:build"), budget_s=60.0)
+    cancelled = msgspec.structs.replace(made, state="cancelled")
+    write_experiment(home_of.runs_directory(), cancelled)
+    monkeypatch.setattr(experimenting.jobs, "submit", lambda *_, **__: pytest.fail("it runs"))
+    mark([folder_of(home_of.runs_directory(), made.experiment_id)])
+    with pytest.raises(BadInput, match="Another user of the system"):
+        experimenting.resume_experiment(asker(), made.experiment_id)

@@ -137,7 +137,9 @@ def test_it_takes_no_place_of_anothers_experiment(own_home: Path, scratch: Path)
             out=own_home / "runs", runner=OTHER, environment={"PATH": os.environ["PATH"]},
         )  # fmt: skip
         assert ended(job_id).state == "finished"
-        assert [p.name for p in (own_home / "runs").glob("_*")] == [f"_{name}" for name in came]
+        taken = list((own_home / "runs").glob("_*"))
+        assert [path.name for path in taken] == [f"_{name}" for name in came]
+        assert all((path / IMPORTED).is_file() for path in taken)  # nobody resumes its words
 
 
 def test_it_gets_its_variables_and_not_the_servers_home(own_home: Path, scratch: Path) -> None:
