@@ -104,3 +104,11 @@ def test_dots_without_end_hold_no_page_up():
     began_s = time.process_time()
     assert breakable("a" + "." * 100_000 + "<b>").endswith(".&lt;b&gt;")
     assert time.process_time() - began_s < 2.0
+
+
+def test_code_below_a_cell_breaks_between_its_words_too():
+    """ "modeling_bert.p / y:335" stood so beside a dossier at 1 280 px."""
+    row = (Cell("breaks", below=("models/modeling_bert.py:335",), is_code_below=True),)
+    table = Table(("",), (row,))
+    text = render("page/table.html", table=table, kind="", named=False, width_px=0, badges=[])
+    assert "models/<wbr>modeling_<wbr>bert.<wbr>py:335" in text

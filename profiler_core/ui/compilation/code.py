@@ -6,6 +6,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.dossier.generated import readable, whole_source
+from profiler_core.markup import breakable
 from profiler_core.model.inductor import CompiledGraph, GraphNode, InductorLog
 from profiler_core.ui.address import in_address
 from profiler_core.ui.compilation.data import Compiled
@@ -103,10 +104,10 @@ def _graph_html(kernel: Kernel) -> str:
     if not nodes:
         return head + ". The log does not say from which nodes it was made.</p>"
     rows = "".join(
-        f"<tr><td class=fs-mono>{escape(node.name)}<br><small>{escape(_target(node))}<br>"
+        f"<tr><td class=fs-mono>{breakable(node.name)}<br><small>{breakable(_target(node))}<br>"
         f"{escape(_shape(node))}</small></td>"
-        f"<td><span class=fs-mono>{escape(node.code)}</span><br>"
-        f"<small>{escape(node.source)}</small></td></tr>"
+        f"<td><span class=fs-mono>{breakable(node.code)}</span><br>"
+        f"<small>{breakable(node.source)}</small></td></tr>"
         for node in nodes[:60]
     )
     return (
