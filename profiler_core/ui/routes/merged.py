@@ -9,12 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from profiler_core.door.turns import Turns
 from profiler_core.store.orders import kept_order
 from profiler_core.ui.file_from_command import file_from_command
 from profiler_core.ui.routes.guard import guarded, problem
 from profiler_core.ui.sign_in.asker import asker_of
 
 SCOPE = "merged"
+
+_MAKING = Turns(16, 2, "makes merged traces")  # each waits for a job; further ones hold no thread
 
 
 @guarded(SCOPE)
@@ -23,7 +26,8 @@ async def merged_trace(request: Request, key: str) -> Response:
     order = await anyio.to_thread.run_sync(kept_order, key)
     if order is None:  # hundreds were offered since
         return problem(404, "The server does not know these runs any more.", "Reload the page.")
-    body = await anyio.to_thread.run_sync(file_from_command, order, asker_of(request.state.visitor))
+    who = asker_of(request.state.visitor)
+    body = await _MAKING.run(request.state.person, lambda: file_from_command(order, who))
     return Response(
         body,
         media_type="application/gzip",

@@ -25,7 +25,7 @@ from profiler_core.units import format_bytes
 SCOPE = "upload"
 
 _WRITE_BYTES = 1 << 20  # one hop to the writing thread for each MiB, not for each 64 kB chunk
-_LOOK_AT_THE_DISK_EVERY_BYTES = 64 << 20
+COUNT_EVERY_BYTES = 8 << 20  # of a file; then its person's uploads are counted, in some 10 ms
 _MOST_DIGITS = 4  # more than `incoming.MOST_FILES` has
 
 
@@ -67,7 +67,7 @@ async def take_file(
         left = await anyio.to_thread.run_sync(room_left, person)
         _check_length(request, partial, left)
         await anyio.to_thread.run_sync(_begin, person, upload_id, partial, label)
-        n_bytes = await _to_disk(request, partial, left)
+        n_bytes = await _to_disk(request, partial, left, person)
         if not n_bytes:
             raise _RefusedError(422, f"{label} is empty.", "Choose the file that holds the trace.")
         # Other tabs may have sent files meanwhile.
@@ -97,9 +97,10 @@ def _number(text: str) -> int:
     return int(text)
 
 
-async def _to_disk(request: Request, partial: Path, left: int | None) -> int:
+async def _to_disk(request: Request, partial: Path, left: int | None, person: str) -> int:
+    """Write what comes; each piece asks for room anew, for other files may come beside it."""
     limit = settings().largest_upload_bytes
-    n_bytes, looked_at = 0, 0
+    n_bytes, counted_at = 0, 0
     buffer = bytearray()
     async with await anyio.open_file(partial, "wb") as file:
         async for chunk in request.stream():
@@ -110,11 +111,14 @@ async def _to_disk(request: Request, partial: Path, left: int | None) -> int:
                 raise _no_room_left(left)
             buffer += chunk
             if len(buffer) >= _WRITE_BYTES:
+                _check_disk(partial, len(buffer))
                 await file.write(bytes(buffer))
+                await file.flush()
                 buffer.clear()
-            if n_bytes - looked_at >= _LOOK_AT_THE_DISK_EVERY_BYTES:
-                looked_at = n_bytes
-                _check_disk(partial, 0)
+            if left is not None and n_bytes - counted_at >= COUNT_EVERY_BYTES:
+                counted_at = n_bytes
+                if await anyio.to_thread.run_sync(is_over_quota, person):
+                    raise _no_room_left(max(0, left - n_bytes))
         await file.write(bytes(buffer))
     return n_bytes
 
