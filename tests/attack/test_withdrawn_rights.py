@@ -14,7 +14,7 @@ from profiler_core.jobs import rights
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.directory import JobSpec
 from profiler_core.store import incoming
-from profiler_core.store.history import database
+from profiler_core.store.history import api_tokens, database
 from profiler_core.store.history.api_tokens import make_token, revoke_token
 from profiler_core.ui.capture.withdrawn import look_at_rights
 from profiler_core.ui.sign_in.asker import asker_of
@@ -163,6 +163,30 @@ def test_what_a_revoked_token_asked_for_is_cancelled(server: Server, home: Path)
         assert look_at_rights() == ()
         revoke_token(token.token_id, person=person)
         assert sorted(look_at_rights()) == submitted[:4]
+        assert look_at_rights() == ()
+    database.close_all()
+
+
+def test_a_database_that_is_away_for_a_moment_revokes_no_token(
+    server: Server, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.is_at("127.0.0.1", f"allow_capture = true\n{TEAM}")
+    person = person_of(RUNNER)
+    token, _ = make_token(person, "CI", ("capture", "upload"), days=1)
+
+    def away(_token_id: str) -> api_tokens.ApiToken:
+        raise database.HistoryUnavailable("The server closed the connection.", remedy="Wait.")
+
+    with ExitStack() as stack:
+        for number, (state, kind) in enumerate((("queued", "ingest"), ("running", "capture"))):
+            job = a_job(home, state, supervised=True, kind=kind, owner=person, number=number,
+                        token=token.token_id)  # fmt: skip
+            stack.enter_context(job)
+        with monkeypatch.context() as patch:
+            patch.setattr(api_tokens, "token", away)
+            with pytest.raises(database.HistoryUnavailable):
+                look_at_rights()
+        assert not list(home.rglob(files.CANCEL))
         assert look_at_rights() == ()
     database.close_all()
 

@@ -91,11 +91,18 @@ def _is_profile(spec: JobSpec) -> bool:
 
 
 def _is_token_good(token_id: str) -> bool:
-    """Whether nobody revoked it; what was asked for before it expired is done."""
+    """Whether nobody revoked it; what was asked for before it expired is done.
+
+    Raises:
+        HistoryUnavailable: nobody can say; what it asked for goes on meanwhile.
+    """
     from profiler_core.store.history import api_tokens  # late: see `_why_not`
+    from profiler_core.store.history.database import HistoryUnavailable
 
     try:
         return api_tokens.token(token_id).revoked_at is None
+    except HistoryUnavailable:
+        raise
     except BadInput:  # of another database: nobody can say that it is good
         return False
 
