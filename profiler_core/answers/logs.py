@@ -125,6 +125,7 @@ class CoverageAnswer(Answer, frozen=True):
     kernel_time_ns: float
     replayed_time_ns: float
     time_share: float | None
+    n_launches: float
     n_graph_launches: float
     launches_saved: float
     clock: str

@@ -143,3 +143,11 @@ def test_code_is_taken_out_of_the_string_it_is_kept_in():
     cpp = "k = async_compile.cpp_pybinding(['float*'], r'''\nvoid kernel() {}\n''')"
     assert readable(cpp) == ("cpp", "void kernel() {}")
     assert readable("def plain(): …")[1] == "def plain(): …"
+
+
+def test_launches_are_those_of_the_step_and_not_of_its_graphs_alone(tmp_path, columns, monkeypatch):
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
+    # Each step copies its input with one kernel, and launches one graph of 256 events.
+    text = html_of(opened(baseline="sample/bert/reduce-overhead"))
+    assert "2 launches per step (1 of a graph) instead of 257." in text

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from profiler_core.analysis.compilation.causes import Cause, cudagraph_cause
-from profiler_core.analysis.launches import is_graph_launch
+from profiler_core.analysis.launches import is_graph_launch, launches
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.engine import WhatIf
@@ -26,16 +26,26 @@ class Stake:
 
 @dataclass(frozen=True)
 class CudaGraphCoverage:
-    """Over the window, per step. launches_saved: events replayed without a launch of their own."""
+    """Over the window, per step. launches_saved: events replayed without a launch of their own.
+
+    n_launches are all calls that start device work, those beside the graphs (copies of inputs)
+    included; n_graph_launches are those of them that launch a graph.
+    """
 
     n_kernels: float
     n_replayed: float
     kernel_time_ns: float
     replayed_time_ns: float
+    n_launches: float
     n_graph_launches: float
     launches_saved: float
     stakes: tuple[Stake, ...]
     clock: Clock
+
+    @property
+    def n_launches_without(self) -> float:
+        """Launches if each replayed event had one of its own."""
+        return self.n_launches + self.launches_saved
 
     @property
     def kernel_share(self) -> float | None:
@@ -73,7 +83,7 @@ def cudagraph_coverage(
         work.filter(pl.col("cat") == KERNEL),
         replayed.filter(pl.col("cat") == KERNEL),
     )
-    n_launches = replayed["launch_row"].n_unique()
+    calls = launches(work)
     engine = WhatIf(trace, unprofiled_step_ns)
     called = {call.compile_id for call in engine.scene.calls} if engine.scene else set()
     reasons = [event for event in events if event.kind != "record"]
@@ -82,8 +92,9 @@ def cudagraph_coverage(
         n_replayed=replayed_kernels.height / n_steps,
         kernel_time_ns=int(kernels["dur_ns"].sum()) / n_steps,
         replayed_time_ns=int(replayed_kernels["dur_ns"].sum()) / n_steps,
-        n_graph_launches=n_launches / n_steps,
-        launches_saved=(replayed.height - n_launches) / n_steps,
+        n_launches=calls.n_calls / n_steps,
+        n_graph_launches=calls.n_graph_calls / n_steps,
+        launches_saved=(replayed.height - calls.n_graph_calls) / n_steps,
         stakes=tuple(
             Stake(
                 event,

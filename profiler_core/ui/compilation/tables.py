@@ -69,9 +69,9 @@ def show_cudagraphs(report: CompilationReport) -> None:
         "CUDA graphs",
         f"{format_share(coverage.kernel_share)} of the kernels and "
         f"{format_share(coverage.time_share)} of their time are replayed: "
-        f"{format_count(coverage.n_graph_launches)} "
-        f"launch{'' if coverage.n_graph_launches == 1 else 'es'} per step instead of "
-        f"{format_count(coverage.n_graph_launches + coverage.launches_saved)}.",
+        f"{format_count(coverage.n_launches)} launch{'' if coverage.n_launches == 1 else 'es'} "
+        f"per step ({format_count(coverage.n_graph_launches)} of a graph) instead of "
+        f"{format_count(coverage.n_launches_without)}.",
     )
     if report.cudagraphs:
         show_table(cudagraph_table(report, _MOST), _TOLD)

@@ -10,6 +10,7 @@ from profiler_core.analysis.compilation.cudagraph_coverage import cudagraph_cove
 from profiler_core.analysis.compilation.graph_break_cost import graph_break_cost
 from profiler_core.analysis.compilation.two_queues import profiler_event_ns, queues, replay_ns
 from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.summary import summarise
 from profiler_core.ingest.kineto.reader import read_kineto
 from profiler_core.ingest.run import open_run
 from profiler_core.model.compilation import CudaGraphEvent
@@ -188,6 +189,10 @@ def test_replayed_kernels_are_those_of_graph_launches():
     coverage = cudagraph_coverage(trace, (), None)
     assert (coverage.n_kernels, coverage.n_replayed, coverage.launches_saved) == (4, 3, 2)
     assert (coverage.kernel_share, coverage.time_share) == (0.75, 0.5)
+    # The kernel beside the graph is launched too: as many launches as everywhere else.
+    assert (coverage.n_launches, coverage.n_graph_launches) == (2, 1)
+    assert coverage.n_launches_without == 4
+    assert coverage.n_launches == summarise(trace).n_launches
 
 
 def test_a_skip_is_worth_the_launches_inside_its_calls():
