@@ -41,6 +41,7 @@ class Label:
     size_px: float
     anchor: Anchor = "middle"
     shift_px: tuple[float, float] = (0, 0)  # right and up
+    is_boxed: bool = False  # in a box hardly wider than its words
 
 
 @dataclass(frozen=True)

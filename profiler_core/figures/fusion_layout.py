@@ -129,5 +129,7 @@ def _draw_saving(drawing: Drawing, totals: tuple[float, float], frame: Frame, ti
         lines = (((saved, Words(f" {than}")),) if wide else ((saved,), (Words(than),))) + (
             (Words(change), *((Words(f" {time}", is_spare=True),) if wide else ())),
         )
-        size_px = 13 if frame.characters > 30 else 10.5
-        drawing.labels.append(Label(sum(x) / 2, sum(totals) / 2, lines, colour, size_px))
+        size_px = 13 if frame.characters > 30 else 10
+        drawing.labels.append(
+            Label(sum(x) / 2, sum(totals) / 2, lines, colour, size_px, is_boxed=not wide)
+        )

@@ -64,6 +64,7 @@ class Text:
     colour: str
     size_px: float
     words: tuple[Words, ...]
+    is_boxed: bool = False  # in a box hardly wider than its words
 
 
 @dataclass(frozen=True)
@@ -158,5 +159,5 @@ def _texts(label: Label, per_ns: float) -> Iterable[Text]:
         y = middle + (number - (len(label.lines) - 1) / 2) * high
         yield Text(
             round(label.x * 100, 3), label.shift_px[0], round(y, 1),
-            label.anchor, label.colour, label.size_px, words,
+            label.anchor, label.colour, label.size_px, words, label.is_boxed,
         )  # fmt: skip

@@ -28,6 +28,23 @@ _LINES_OF_FIRST_TEXTS = """(cells) => cells.map((cell) => {
     }
 })"""
 
+# Names and times that reach over a stack, and savings that touch their box, which is one of them.
+_WORDS_OVER_BARS = """(plot) => {
+    const shapes = plot.querySelector('svg svg').getBoundingClientRect();
+    const left = (x) => shapes.left + (x / 1000) * shapes.width;
+    const bars = [...plot.querySelectorAll('svg svg path:not(.ribbon)')].flatMap((path) =>
+        [...path.getAttribute('d').matchAll(/M([\\d.]+) [\\d.]+H([\\d.]+)/g)].map(
+            ([, from, to]) => [left(from), left(to)]));
+    const head = Math.min(...[...plot.querySelectorAll('.strip')].map(
+        (strip) => strip.getBoundingClientRect().top));
+    return [...plot.querySelectorAll('text.label')].filter((label) => {
+        const words = label.getBoundingClientRect();
+        if (!words.width || words.bottom < head) return false;
+        return bars.some(([from, to]) => words.left < to && words.right > from &&
+            (words.left < from + 1 || words.right > to - 1));
+    }).map((label) => label.textContent);
+}"""
+
 
 def _strips(page: Page, panel: int) -> Locator:
     """What takes the clicks of a candidate's panel of the map."""
@@ -171,6 +188,24 @@ def test_the_maps_of_two_candidates_fit_beside_a_dossier(page: Page, server: Ser
         "(() => { const map = document.querySelector('.st-key-fs_map_scroll');"
         " return map && map.scrollWidth <= map.clientWidth + 1 })()"
     )
+
+
+@pytest.mark.parametrize("width", [1280, 1366, 1440, 1536])
+def test_words_of_the_maps_keep_off_the_bars_beside_a_dossier(
+    page: Page, server: Server, width: int
+) -> None:
+    """A ribbon's name ran 20 px over both stacks of bert at 1 440 px, and a saving over its box."""
+    page.set_viewport_size({"width": width, "height": 800})
+    bert = "sample/bert"
+    runs = {
+        "baseline": f"{bert}/eager",
+        "candidate": [f"{bert}/default", f"{bert}/reduce-overhead"],
+    }
+    page.goto(server.link("fusion", **runs, item="group:1.6"))
+    ready(page)
+    expect(page.locator(".fs-dossier")).to_be_visible()
+    at_rest(page)
+    assert page.locator(".st-key-fusion_map .plot").evaluate(_WORDS_OVER_BARS) == []
 
 
 def test_amounts_and_the_saving_keep_to_their_places_beside_a_dossier(
