@@ -55,6 +55,7 @@ def format_count(n: float | None) -> str:
     """`12408` -> "12 408" with a thin space; fractions keep one digit. None is an en dash."""
     if n is None:
         return "–"
+    n = round(n, 6)  # 266.95 is one number, in whatever order it was added up
     is_whole = abs(n - round(n)) < 0.05
     text = f"{round(n):,}" if is_whole else f"{n:,.1f}"
     return text.replace(",", "\u202f")

@@ -53,6 +53,11 @@ def test_counts_have_thin_spaces():
     assert format_count(9.9) == "9.9"
 
 
+def test_a_count_is_one_text_whatever_its_last_bits():
+    """Seen in a large pair: 267 kernels per step on one page, 266.9 on the other."""
+    assert {format_count(266.95 + bits) for bits in (-1e-11, 0.0, 1e-11)} == {"266.9"}
+
+
 @pytest.mark.parametrize(
     ("ratio", "text"),
     [(1.9671, "1.97×"), (0.104, "0.10×"), (0.0214, "0.021×"), (0.0021, "0.0021×"), (0.0, "0.00×")],

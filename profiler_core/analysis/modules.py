@@ -243,7 +243,7 @@ def module_tree(ledger: FusionLedger, made: tuple[Made | None, Made | None]) -> 
                     unknown[side] += work.time_ns
     n_steps = ledger.n_baseline_steps, ledger.n_candidate_steps
     order = _preorder(modules)
-    merged = merged_with_holders(order[1:], _above, dict(ledger.merged_calls))
+    merged = merged_with_holders(order[1:], _above, dict(ledger.merged_calls), ledger.merged_parts)
     rows = tuple(
         modules[path].row(path, n_steps, classes.get(path, ""), n_merged=merged.get(path))
         for path in order

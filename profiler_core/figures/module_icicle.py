@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 
 from profiler_core.analysis.item import module_item
 from profiler_core.analysis.modules import ModuleRow, ModuleTree
+from profiler_core.analysis.rows.modules import counted_calls, name_in_tree
 from profiler_core.figures.icicle import PATH_BAR_PX, icicle_style
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
@@ -101,7 +102,9 @@ def _fill(row: ModuleRow, side: int, palette: Palette, tree: ModuleTree, *, is_p
 
 
 def _label(row: ModuleRow) -> str:
-    return f"{row.name} {row.class_name}" if row.class_name and row.name.isdigit() else row.name
+    name = name_in_tree(row)
+    of_class = f" {row.class_name}" if row.class_name and name.isdigit() else ""
+    return f"{counted_calls(row)}{name}{of_class}"
 
 
 def _hover(

@@ -275,6 +275,18 @@ def test_the_module_of_a_frame_by_the_lines_that_call_it(callers, path):
     assert is_unnamed_part(_stack(*callers)) is (callers[-1:] == [("forward", "x = layer(x)")])
 
 
+def test_the_last_call_of_a_module_may_stand_right_above_its_forward():
+    """As in a log of torch 2.14: a block with a graph break of its own had no path, and no name."""
+    model = _stack(("step", "loss = model(x)"))[:-1]
+    block = {"name": "forward", "loc": ""}
+    named = [*model, {"name": "forward", "loc": "x = self.a(x)"}, block]
+    assert (frame_module(named), is_unnamed_part(named)) == ("a", False)
+    looped = [*model, {"name": "forward", "loc": "x = layer(x)"}, block]
+    assert (frame_module(looped), is_unnamed_part(looped)) == ("", True)
+    function = [*model, {"name": "apply", "loc": "return super().apply(*args)"}, block]
+    assert (frame_module(function), is_unnamed_part(function)) == ("", False)
+
+
 @pytest.mark.parametrize("damaged", [None, 7, "stack", [1, None], [{}, {"name": 3, "loc": []}]])
 def test_a_damaged_stack_says_nothing(damaged):
     assert frame_module(damaged) == ""

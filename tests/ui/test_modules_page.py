@@ -139,6 +139,14 @@ def test_a_deep_name_keeps_its_end_which_tells_it_apart(depth):
     assert len(name) * 6.9 + depth * 6.1 <= 250 or len(name) - depth == 10
 
 
+def test_a_row_of_the_tree_counts_the_calls_that_fall_together():
+    """Of ddp six blocks stood there as one "qkv", which only the note below the table told."""
+    app = opened("modules", baseline="sample/ddp/eager", candidate=["sample/ddp/default"])
+    names = [name.strip() for name in app.dataframe[0].value["name"]]
+    assert names[1].startswith("6 calls of Trans")  # and not of the model
+    assert {"6 calls of norm1", "6 calls of qkv"} <= set(names)
+
+
 def test_a_row_more_than_the_height_allows_is_shown_whole():
     """Half of the last one of fourteen kernels stood below the edge."""
     assert frame_height(14, most_px=460) == 468

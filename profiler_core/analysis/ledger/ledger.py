@@ -18,7 +18,7 @@ from profiler_core.analysis.ledger.host_rows import Form
 from profiler_core.analysis.ledger.layers import mark_unlike, unlike_note
 from profiler_core.analysis.ledger.layout import program
 from profiler_core.analysis.ledger.matching import match_programs
-from profiler_core.analysis.ledger.merged_calls import merged_calls, merged_note
+from profiler_core.analysis.ledger.merged_calls import merged_calls, merged_note, merged_parts
 from profiler_core.analysis.ledger.module_operators import operators_by_module
 from profiler_core.analysis.ledger.modules import ROOT
 from profiler_core.analysis.ledger.program import Program
@@ -87,6 +87,7 @@ def fusion_ledger(
         known_by=_known_by(sides),
         module_classes=tuple({**_logged_classes((baseline, candidate)), **module_classes}.items()),
         merged_calls=tuple(merged.items()),
+        merged_parts=merged_parts(sides),
         notes=(
             *_notes(sides, (baseline, candidate), classes),
             *unlike_note(groups),

@@ -233,6 +233,7 @@ class FusionLedger:
     module_classes: tuple[tuple[str, str], ...] = ()  # nn.Module -> class, by calls, guards
     # nn.Module -> calls per step that fall together in it, as no file says of which module each is.
     merged_calls: tuple[tuple[str, int], ...] = ()
+    merged_parts: tuple[str, ...] = ()  # of these the parts of the model that calls enter
 
     def of_kind(self, *kinds: Kind) -> Iterator[FusionGroup]:
         """The groups that count in one of these ways."""

@@ -35,11 +35,26 @@ def row_title(row: ModuleRow) -> str:
 
     `24 calls of Linear` where no file says of how many modules they are.
     """
-    is_class = row.members or (row.path == ROOT and row.n_merged is not None)
+    is_class = row.members or _is_merged_model(row)
     name = row.class_name if is_class and row.class_name else row.path or "step"
     if row.n_merged is not None:
-        return f"{row.n_merged} calls of {name}"
+        return f"{counted_calls(row)}{name}"
     return f"{len(row.members)} × {name}" if len(row.members) > 1 else name
+
+
+def counted_calls(row: ModuleRow) -> str:
+    """`24 calls of ` before a name; "" where it is known of how many modules the calls are."""
+    return "" if row.n_merged is None else f"{row.n_merged} calls of "
+
+
+def name_in_tree(row: ModuleRow) -> str:
+    """The last part of the path, which stands below what holds it; of a block its class."""
+    return row.class_name if _is_merged_model(row) and row.class_name else row.name
+
+
+def _is_merged_model(row: ModuleRow) -> bool:
+    """Is it a block, which its code takes for the model?"""
+    return row.path == ROOT and row.n_merged is not None
 
 
 def most_expensive(

@@ -14,6 +14,7 @@ _MEMBER = re.compile(r"^(?:[\w, ]+ = |return )?self\.([A-Za-z_]\w*(?:\.[A-Za-z_]
 _MODULE_CALL = ("_wrapped_call_impl", "_call_impl")
 # They call the module that they wrap, which keeps its path.
 _WRAPPERS = frozenset(("compile_wrapper", "_fn", "inner", "_run_ddp_forward", *_MODULE_CALL))
+_FUNCTION_CALL = "apply"  # of a torch.autograd.Function, whose forward is no module's
 
 
 def frame_module(stack: Any) -> str:
@@ -43,6 +44,15 @@ def _members(stack: Any) -> list[re.Match[str] | None]:
     callers = [
         str(frame.get("loc") or "")
         for frame, callee in pairwise(frames)
-        if callee.get("name") == _MODULE_CALL[0] and frame.get("name") not in _WRAPPERS
+        if frame.get("name") not in _WRAPPERS and _is_module_call(frame, callee, frames[-1])
     ]
     return [_MEMBER.match(line.strip()) for line in callers[1:]]
+
+
+def _is_module_call(frame: dict[str, Any], callee: dict[str, Any], last: dict[str, Any]) -> bool:
+    """Does the frame call a module? Above the last one torch 2.14 may leave its own frames out."""
+    if callee.get("name") == _MODULE_CALL[0]:
+        return True
+    return (
+        callee is last and callee.get("name") == "forward" and frame.get("name") != _FUNCTION_CALL
+    )

@@ -9,7 +9,7 @@ import streamlit as st
 from profiler_core.analysis.item import Item, module_item, operator_item
 from profiler_core.analysis.modules import ModuleRow, ModuleSide
 from profiler_core.analysis.operators import OperatorRow
-from profiler_core.analysis.rows.modules import row_title
+from profiler_core.analysis.rows.modules import counted_calls, name_in_tree, row_title
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
 from profiler_core.ui.modules.data import Shown
@@ -77,12 +77,16 @@ def _add_work(columns: dict[str, list[Any]], rows: Sequence[ModuleRow], shown: S
 def in_tree(row: ModuleRow, most_px: int = _NAME_PX[1]) -> str:
     """The name below its parents', cut in its middle where they leave it too little room.
 
+    Before it stands how many calls fall together in it, where no file says of which modules.
+
     Args:
         row: of the tree.
         most_px: width of the column.
     """
     room = (most_px - _PADDING_PX - _INDENT_PX * row.depth) / _CHARACTER_PX
-    return _INDENT * row.depth + clipped(row.name, max(_LEAST_NAME, int(room)))
+    counted = counted_calls(row)
+    name = clipped(name_in_tree(row), max(_LEAST_NAME, int(room) - len(counted)))
+    return f"{_INDENT * row.depth}{counted}{name}"
 
 
 def _room_px(columns: Mapping[str, Sequence[Any]], shown: Shown) -> int:

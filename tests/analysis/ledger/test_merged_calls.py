@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.ledger.graph_calls import Execution
-from profiler_core.analysis.ledger.merged_calls import merged_calls, merged_with_holders
+from profiler_core.analysis.ledger.merged_calls import (
+    merged_calls,
+    merged_parts,
+    merged_with_holders,
+)
 from profiler_core.analysis.ledger.modules import ROOT
 from profiler_core.analysis.ledger.sides import ReadSide
 from profiler_core.analysis.rows.modules import most_expensive, row_title
@@ -16,8 +20,12 @@ from profiler_core.session.comparison import Comparison
 DDP = Path(__file__).resolve().parents[3] / "sample_traces" / "ddp"
 
 
-def _graph(compile_id, direction="forward", *, is_unnamed=True):
-    return CompiledGraph(compile_id, direction, (), is_unnamed=is_unnamed)
+def _graph(compile_id, direction="forward", *, is_unnamed=True, module=""):
+    return CompiledGraph(compile_id, direction, (), is_unnamed=is_unnamed, module=module)
+
+
+def _part(compile_id, module):
+    return _graph(compile_id, is_unnamed=False, module=module)
 
 
 def _side(*steps):
@@ -50,6 +58,31 @@ def test_calls_of_the_model_and_of_parts_with_a_path_are_told_apart():
     """A model that is called twice per step, as where gradients accumulate, has its own layers."""
     whole = (_graph("0/0", is_unnamed=False), ["h.0", "h.1"])
     assert merged_calls([_side((whole, whole))]) == {}
+
+
+def test_a_part_with_a_path_that_others_enter_too_is_not_its_alone():
+    """Blocks a and b of one class: the code of a, compiled once, runs for b as well."""
+    whole = (_graph("0/0", is_unnamed=False), ["head"])
+    block, rest = (_part("1/0", "stack.a"), ["stack.a.mlp.up"]), (_part("2/0", "stack.a"), [])
+    side = _side((whole, block, rest, block, rest))
+    assert merged_calls([side]) == dict.fromkeys(("stack.a", "stack.a.mlp", "stack.a.mlp.up"), 2)
+    assert merged_parts([side]) == ("stack.a",)
+    # What the model does twice its parts do twice, as where gradients accumulate.
+    side = _side((whole, block, whole, block))
+    assert (merged_calls([side]), merged_parts([side])) == ({}, ())
+    # Compiled again for b, the log names both.
+    side = _side((whole, block, (_part("1/1", "stack.b"), ["stack.b.up"])))
+    assert (merged_calls([side]), merged_parts([side])) == ({}, ())
+
+
+def test_what_holds_a_part_that_others_enter_is_known():
+    paths = [ROOT, "stack", "stack.a", "stack.a.up"]
+
+    def above(path):
+        return path.rpartition(".")[0] or (ROOT if path != ROOT else "")
+
+    calls = {"stack.a": 2, "stack.a.up": 2}
+    assert merged_with_holders(paths, above, calls, ["stack.a"]) == calls
 
 
 def test_what_holds_a_module_that_is_known_is_known():
