@@ -302,5 +302,8 @@ stands in a column for each run stands one below another. */
   .fs-counts small { margin:0; }
   .fs-finding { grid-template-columns:66px minmax(0,1fr); gap:12px; }
   .fs-finding > div:last-child { grid-column:2; }
+  .fs-stake small { white-space:normal; }
+  [class*=st-key-fs_finding_] { flex-direction:column; }
+  [class*=st-key-fs_finding_] [class*=st-key-fs_try_] { margin-left:78px; }
 }
 """

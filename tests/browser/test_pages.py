@@ -58,6 +58,21 @@ def own_server(
         yield server
 
 
+# An interval lay over the title beside it, and a map showed its right end first.
+CUT_ON_A_PHONE = """() => {
+  const wide = (e) => e.scrollWidth > e.clientWidth
+  const cut = [...document.querySelectorAll(".fs-stake")].filter(wide).map((e) => e.textContent)
+  const map = document.querySelector(".st-key-fs_map_scroll")
+  const hosts = map ? [...map.querySelectorAll("*")].filter((e) => e.shadowRoot) : []
+  const strip = hosts.map((e) => e.shadowRoot.querySelector(".strip")).find((e) => e)
+  if (strip) {
+    const ahead = strip.getBoundingClientRect().left - map.getBoundingClientRect().left
+    if (ahead < -1) cut.push(`${Math.round(ahead)} px of the map's first strip`)
+  }
+  return cut
+}"""
+
+
 @dataclass(frozen=True)
 class Look:
     """What was seen of a page that a link opened cold; a second of a core, so seen once."""
@@ -84,6 +99,7 @@ def look_at(page: Page, address: str, *, at_all_widths: bool = False) -> Look:
             width_at[width] = content_width(page, width)
             if width == 390:
                 expect(heading).to_be_in_viewport()
+                assert page.evaluate(CUT_ON_A_PHONE) == []
                 on_a_phone = True
     else:
         page.goto(address)

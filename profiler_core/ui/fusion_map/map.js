@@ -73,12 +73,13 @@ class FusionMap {
     else this.bringPanelIntoView()
   }
 
-  /** The candidate that the page is about; the page itself is not scrolled for it. */
+  /** The candidate that the page is about, its left end first; the page itself is not scrolled. */
   bringPanelIntoView() {
     const scroller = document.querySelector(".st-key-fs_map_scroll")
     const strip = this.place.querySelector(`.strip[data-panel="${this.panel}"]`)
     if (!scroller || !strip) return
-    const beyond = strip.getBoundingClientRect().right - scroller.getBoundingClientRect().right
+    const [own, room] = [strip.getBoundingClientRect(), scroller.getBoundingClientRect()]
+    const beyond = Math.min(own.right - room.right, own.left - room.left)
     if (beyond > 0) scroller.scrollLeft += beyond
   }
 
