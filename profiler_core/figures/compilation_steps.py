@@ -53,6 +53,7 @@ def recompile_steps(
             "type": "log",
             "dtick": 1,
             "exponentformat": "none",  # else 10k stands above 1000
+            "separatethousands": True,
         },
     )
     return figure

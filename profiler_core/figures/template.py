@@ -39,6 +39,7 @@ def _template(dark: bool) -> go.layout.Template:
     return go.layout.Template(
         layout={
             "font": {"family": FONT, "size": 13, "color": palette.ink},
+            "separators": ".\u202f",  # as `format_count` writes thousands
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": list(palette.categories.values()),

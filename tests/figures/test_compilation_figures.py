@@ -108,6 +108,7 @@ def test_steps_that_compiled_again_stand_out():
     assert list(figure.data[0].text) == ["", "2×", "", ""]  # once says the colour alone
     assert "ms" in figure.layout.yaxis.title.text
     assert figure.layout.yaxis.exponentformat == "none"  # "10k" stood above "1000"
+    assert figure.layout.template.layout.separators == ".\u202f"  # "10,000" above it
 
 
 def test_markup_in_a_guard_is_escaped():
