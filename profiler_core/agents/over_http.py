@@ -27,10 +27,12 @@ def http_application(*, allow_capture: bool) -> Any:
 
 
 async def _answered(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -> str:
-    from profiler_core.agents.experimenting import MEASURING
+    from profiler_core.agents.experimenting import MEASURING, READING
 
     is_capturing = tool in MEASURING
     answer = _here if is_capturing else _in_a_process
+    if not is_capturing or tool in READING:
+        answer = partial(_still_allowed, answer)
     turns, asker = _CAPTURING if is_capturing else _READING, current_asker()
     # The context says who asks, and by which token.
     asked = turns.run(asker.person if asker else "", partial(answer, tool, arguments))
@@ -39,6 +41,21 @@ async def _answered(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -
     except FusionscopeError as error:
         problem = without_server_paths(error.problem, tuple(texts_in(arguments)))
         raise BadInput(problem, remedy=without_server_paths(error.remedy)) from error
+
+
+def _still_allowed(
+    answer: Callable[[Callable[..., Answer], Mapping[str, Any]], str],
+    tool: Callable[..., Answer],
+    arguments: Mapping[str, Any],
+) -> str:
+    """The answer, to whom it may be told once it is there: some wait minutes for it.
+
+    Raises:
+        Refused: the token, or its person's right, ended meanwhile.
+    """
+    text = answer(tool, arguments)
+    asker_now()
+    return text
 
 
 def _here(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -> str:

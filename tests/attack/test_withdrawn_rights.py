@@ -1,14 +1,22 @@
 """What somebody asked for who may not do it any more."""
 
+import asyncio
 import json
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from profiler_core.agents import capturing, experimenting, over_http
+from profiler_core.answers.record import Answer
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door import deeds
+from profiler_core.door.asker import asking
+from profiler_core.errors import BadInput
 from profiler_core.jobs import directory as files
 from profiler_core.jobs import rights
 from profiler_core.jobs import service as jobs
@@ -17,6 +25,7 @@ from profiler_core.store import incoming
 from profiler_core.store.history import api_tokens, database
 from profiler_core.store.history.api_tokens import make_token, revoke_token
 from profiler_core.ui.capture.withdrawn import look_at_rights
+from profiler_core.ui.routes import agents, bearer
 from profiler_core.ui.sign_in.asker import asker_of
 from profiler_core.ui.sign_in.by_token import visitor_by_token
 from tests.attack.api import person_of
@@ -221,6 +230,42 @@ def test_a_job_knows_the_token_that_asked_for_it(verb: str, server: Server, home
     assert jobs.job(job_id).spec.token == token.token_id
     jobs.cancel(job_id)
     wait_for(lambda: not jobs.job(job_id).is_live)
+    database.close_all()
+
+
+@pytest.mark.parametrize("tool", [capturing.capture_progress, experimenting.try_progress])
+def test_a_question_that_waits_tells_a_revoked_token_nothing(
+    tool: Callable[..., Answer], server: Server, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.is_at("127.0.0.1", f"allow_capture = true\n{TEAM}")
+    person = person_of(RUNNER)
+    token, text = make_token(person, "CI", ("read", "capture"), days=1)
+    job_id = capture(home, "waits", person, token=token.token_id)
+    wait_for((home / "waits.began").exists)
+    waited = []
+
+    def revoked_meanwhile(_seconds: float) -> None:
+        if not waited:
+            waited.append(True)
+            revoke_token(token.token_id, person=person)
+            (home / "waits.go").touch()
+            wait_for(lambda: not jobs.job(job_id).is_live)
+
+    monkeypatch.setattr(
+        capturing, "time", SimpleNamespace(monotonic=time.monotonic, sleep=revoked_meanwhile)
+    )
+    monkeypatch.setattr(experimenting, "time", capturing.time)
+    monkeypatch.setattr(experimenting, "job_of", lambda _: jobs.job(job_id))
+    monkeypatch.setattr(experimenting, "_trying", lambda _: capturing._progress(jobs.job(job_id)))
+    named = {"job" if tool is capturing.capture_progress else "experiment": job_id}
+    admitted = bearer._admitted(text, "", "read", "look")
+    assert isinstance(admitted, bearer.Admitted)
+    with (
+        asking(asker_of(admitted.visitor), partial(agents._asker_now, admitted)),
+        pytest.raises(BadInput, match="may not do this any more"),
+    ):
+        asyncio.run(over_http._answered(tool, {**named, "wait_seconds": 60}))
+    assert waited
     database.close_all()
 
 
