@@ -15,6 +15,35 @@ pytestmark = pytest.mark.browser
 SAMPLE = {"baseline": "sample/breaky/eager", "candidate": "sample/breaky/default"}
 CNN = {"baseline": "sample/customcnn/eager", "candidate": "sample/customcnn/default"}
 
+_CUT_TABLES = """() => [...document.querySelectorAll(".fs-scroll")]
+    .filter((box) => box.innerText && !box.closest(".fs-dossier"))
+    .filter((box) => box.scrollWidth > box.clientWidth + 1)
+    .map((box) => box.innerText.slice(0, 80))"""
+
+_CUT_HINTS = """() => {
+    const pen = document.createElement("canvas").getContext("2d");
+    return [...document.querySelectorAll("[data-testid=stTextInput] input")].filter((field) => {
+        const style = getComputedStyle(field);
+        pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+        const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+        return pen.measureText(field.placeholder).width + padding > field.clientWidth;
+    }).map((field) => field.placeholder);
+}"""
+
+_BROKEN_WORDS = """() => [...document.querySelectorAll(".fs-t :is(td, th)")].flatMap((cell) => {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), broken = [];
+    while (texts.nextNode()) {
+        for (const word of texts.currentNode.data.matchAll(/[\\p{L}\\d]+/gu)) {
+            const range = document.createRange();
+            range.setStart(texts.currentNode, word.index);
+            range.setEnd(texts.currentNode, word.index + word[0].length);
+            const lines = [...range.getClientRects()].map((box) => Math.round(box.top));
+            if (new Set(lines).size > 1) broken.push(cell.textContent);
+        }
+    }
+    return broken;
+})"""
+
 
 @pytest.fixture(scope="module")
 def bare(server: Server) -> Iterator[Server]:
@@ -70,11 +99,23 @@ def test_no_table_beside_it_hides_a_column(page: Page, server: Server, name: str
     ready(page)
     expect(panel(page)).to_be_visible()
     at_rest(page)
-    cut = """() => [...document.querySelectorAll(".fs-scroll")]
-        .filter((box) => box.innerText && !box.closest(".fs-dossier"))
-        .filter((box) => box.scrollWidth > box.clientWidth + 1)
-        .map((box) => box.innerText.slice(0, 80))"""
-    assert page.evaluate(cut) == []
+    assert page.evaluate(_CUT_TABLES) == []
+
+
+@pytest.mark.parametrize("name", ["compilation", "memory", "kernels"])
+def test_words_beside_it_are_whole(page: Page, server: Server, name: str) -> None:
+    """Guards lay beyond the edge, hints of searches were cut, names broke within a word."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    runs = {"baseline": "sample/breaky/eager", "candidate": "sample/breaky/default"}
+    if name == "memory":
+        runs = {key: run.replace("breaky", "simplecnn-training") for key, run in runs.items()}
+    page.goto(server.link(name, **runs, item="group:1.0"))
+    ready(page)
+    expect(panel(page)).to_be_visible()
+    at_rest(page)
+    assert page.evaluate(_CUT_TABLES) == []
+    assert page.evaluate(_CUT_HINTS) == []
+    assert page.evaluate(_BROKEN_WORDS) == []
 
 
 def test_back_closes_it_forward_opens_it_and_the_map_fits_beside_it(

@@ -41,7 +41,7 @@ def show_code(compiled: Compiled) -> None:
     with search:
         words = st.text_input(
             "Search",
-            placeholder="in names, code and source lines",
+            placeholder="in names and code",
             max_chars=200,
             **in_address("code"),
         )

@@ -17,7 +17,7 @@ def choose_kernels(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
     with search:
         words = st.text_input(
             "Search",
-            placeholder="part of a kernel's name, e.g. gemm tf32",
+            placeholder="part of a name: gemm tf32",
             max_chars=200,
             **in_address("q"),
         )

@@ -59,7 +59,7 @@ def _table(
     body = ""
     for row in rows:
         sources = ", ".join(row.sources[:3]) if row.sources != (row.label,) else ""
-        below = f"<br><small>{escape(sources)}</small>" if sources else ""
+        below = f"<br><small>{breakable(sources)}</small>" if sources else ""
         kind = "fs-b" if row.vanished_bytes > 0 else "fs-w" if row.vanished_bytes < 0 else ""
         color = "--fs-better" if row.vanished_bytes > 0 else "--fs-worse"
         width = 90 * abs(row.vanished_bytes) / most
@@ -83,9 +83,9 @@ def _table(
 
 def _name(row: VanishedRow, candidate: Remembered) -> str:
     """Of a fusion group a link to its dossier."""
-    name = clipped(row.label, 64)
+    name = breakable(clipped(row.label, 64))
     if row.group is None:
-        return escape(name)
+        return name
     return item_link(group_item(candidate.number, row.group), name)
 
 

@@ -22,6 +22,7 @@ _RULES = """
   min-width:130px; }
 @media (max-width:1500px) {
   .fs-t.fs-trials td, .fs-t.fs-trials tbody tr > :first-child { font-size:13px; }
+  .fs-t.fs-trials td { white-space:normal; } /* a quantity stays on its line */
   .fs-t.fs-trials thead th { min-width:0; font-size:12.5px; }
   .fs-t.fs-trials tbody tr > :first-child { min-width:118px; }
   .fs-t.fs-trials tbody tr > :nth-child(2) { min-width:86px; }
