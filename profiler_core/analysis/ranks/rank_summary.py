@@ -117,7 +117,12 @@ def _host_busy_ns(trace: Trace, window: Window) -> float:
 
 
 def _host_stalls_ns(trace: Trace, window: Window) -> float:
-    """In the median step: pauses of _STALL_NS and more between calls, over all threads."""
+    """In the median step: pauses of _STALL_NS and more between calls, over all threads.
+
+    0 for a trace without steps, as the host's time is, which is of steps alone.
+    """
+    if not window.steps:
+        return 0.0
     calls = trace.runtime.filter(~pl.col("name").cast(pl.String).is_in(_LOOKS))
     end = (pl.col("ts_ns") + pl.col("dur_ns")).cum_max().shift(1)
     pauses = calls.select("ts_ns", pause=pl.col("ts_ns") - end).filter(pl.col("pause") >= _STALL_NS)

@@ -42,3 +42,11 @@ def test_a_pause_is_no_shorter_for_a_watchdog_and_counts_where_most_steps_have_i
     device = [kernel(ms * MS + 20, 10, number) for number, ms in enumerate(at_ms, 1)]
     rank = summarise_rank(a_trace(device=device, runtime=runtime, annotations=steps), 0)
     assert rank.host_stalls_ns == 12 * MS
+
+
+def test_a_trace_without_steps_has_no_stall_in_one():
+    runtime = [call(n * 900 * MS, 10_000, "cudaLaunchKernel", n) for n in (1, 2)]
+    device = [kernel(n * 901 * MS, MS, n) for n in (1, 2)]
+    rank = summarise_rank(a_trace(device=device, runtime=runtime), 0)
+    assert [step.name for step in rank.steps] == ["whole trace"]
+    assert (rank.host_ns, rank.host_stalls_ns) == (0, 0)
