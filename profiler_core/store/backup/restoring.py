@@ -92,6 +92,8 @@ def _begin(home: Path, manifest: Manifest) -> bool:
     try:
         earlier = mark.read_bytes()
     except FileNotFoundError:
+        for begun in home.glob(f"{UNFINISHED}.*"):  # a restore was killed while it wrote the mark
+            begun.unlink(missing_ok=True)
         in_the_way = sorted(
             path.name
             for path in (home.iterdir() if home.is_dir() else ())

@@ -305,6 +305,19 @@ def test_nothing_is_restored_over_something(home, tmp_path, move_to, capsys):
     assert len(history.runs()) > 3
 
 
+@ON_SQLITE
+def test_a_restore_that_was_killed_at_its_mark_is_begun_again(home, tmp_path, move_to):
+    """The piece of the mark that it left behind made the home "not empty"."""
+    a_library(home)
+    back_up(FolderVault(tmp_path / "kept"), Choice())
+    new = move_to("sqlite")
+    new.mkdir(exist_ok=True)
+    (new / f"{database.UNFINISHED}.4711.1a2b3c4d").write_bytes(b"")
+    restore(source_of(tmp_path / "kept"))
+    assert not list(new.glob(f"{database.UNFINISHED}*"))
+    assert len(history.runs()) > 3
+
+
 def test_a_database_with_rows_is_refused_and_the_new_home_stays_empty(home, kind, tmp_path, capsys):
     if kind == "sqlite":
         return  # it lies in the home
