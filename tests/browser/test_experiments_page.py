@@ -109,8 +109,9 @@ def test_a_finding_is_tried_cancelled_resumed_and_its_gain_stands_beside_the_pre
     assert re.search(r"\d\u00a0(ns|µs|ms)", cells["Predicted"]), cells
     assert re.match(r"−?\d", cells["Saved"]), cells
     expect(page.get_by_role("heading", name="Take this")).to_be_visible()
-    realised = page.locator("table", has_text="Within its interval").locator("tbody tr")
-    expect(realised.first).to_contain_text("graph_breaks")
+    if "cannot be told" not in cells["Outcome"]:  # then noise beyond what was predicted judges none
+        realised = page.locator("table", has_text="Within its interval").locator("tbody tr")
+        expect(realised.first).to_contain_text("graph_breaks")
 
     page.get_by_role("button", name="Delete", exact=True).click()
     page.locator("[class*=st-key-fs_try_delete_]").get_by_role("button").click()
