@@ -432,8 +432,8 @@ def test_levers_on_the_same_products_are_one_finding():
     """Beside each other three bounds of 4.7, 4.5 and 2.3 ms look like 11.5 of a 5.6 ms step."""
     shown = [case for case in findings(facts(*BERT)) if case.draws_on == "products"]
     assert [case.key for case in shown] == ["tf32_off"]
-    assert "): Try torch.autocast" in advice_text(shown[0])
-    assert "(≤ 2.25 ms): Try mode='max-autotune'" in advice_text(shown[0])
+    assert "): try torch.autocast" in advice_text(shown[0])
+    assert "(≤ 2.25 ms): try mode='max-autotune'" in advice_text(shown[0])
     case = facts("ddp/default", "ddp/eager")
     assert sum(finding.at_stake_ns or 0 for finding in findings(case)) < case.step_ns
 

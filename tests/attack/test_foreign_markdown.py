@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.experiments.request import new_experiment
-from profiler_core.model.experiment import Batch, Trial
+from profiler_core.model.experiment import Batch, Ratio, Trial
 from profiler_core.store import library
 from profiler_core.store.experiments import write_experiment
 from profiler_core.ui.links import plain_option
@@ -66,7 +66,7 @@ def test_what_an_experiment_says_is_no_markdown(runs: Path) -> None:
     asked = new_experiment(spec, budget_s=60)
     fastest = Trial(
         setting=(), variant=PICTURE.format("setting"), status="measured", step_ns=1e6,
-        numerics="right",
+        numerics="right", n_rounds=8, speedup=Ratio(ratio=2.0, low=1.9, high=2.1),
     )  # fmt: skip
     batch = Batch(phase="start", capture_id="c", seconds=1, trials=(fastest,), baseline_ns=2e6)
     told = msgspec.structs.replace(asked, state="finished", batches=(batch,))

@@ -283,6 +283,8 @@ def test_the_last_call_of_a_module_may_stand_right_above_its_forward():
     assert (frame_module(named), is_unnamed_part(named)) == ("a", False)
     looped = [*model, {"name": "forward", "loc": "x = layer(x)"}, block]
     assert (frame_module(looped), is_unnamed_part(looped)) == ("", True)
+    decorated = [*model, {"name": "wrapper", "loc": "output = func(self, *args, **kwargs)"}, block]
+    assert (frame_module(decorated), is_unnamed_part(decorated)) == ("", False)
     function = [*model, {"name": "apply", "loc": "return super().apply(*args)"}, block]
     assert (frame_module(function), is_unnamed_part(function)) == ("", False)
 

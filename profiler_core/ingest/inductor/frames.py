@@ -50,9 +50,12 @@ def _members(stack: Any) -> list[re.Match[str] | None]:
 
 
 def _is_module_call(frame: dict[str, Any], callee: dict[str, Any], last: dict[str, Any]) -> bool:
-    """Does the frame call a module? Above the last one torch 2.14 may leave its own frames out."""
+    """Does the frame call a module? Above the last one torch 2.14 may leave its own frames out.
+
+    A decorator, which hands on `*args`, and a function of autograd call a `forward`, too.
+    """
     if callee.get("name") == _MODULE_CALL[0]:
         return True
-    return (
-        callee is last and callee.get("name") == "forward" and frame.get("name") != _FUNCTION_CALL
-    )
+    is_forward = callee is last and callee.get("name") == "forward"
+    is_decorator = "*args" in str(frame.get("loc") or "")
+    return is_forward and not is_decorator and frame.get("name") != _FUNCTION_CALL
