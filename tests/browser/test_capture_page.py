@@ -193,6 +193,7 @@ def test_an_environment_says_what_it_offers_or_why_it_cannot_be_used_before_anyt
         (tmp_path / "venv", "torch is not installed. Name the folder of an environment"),
         (tmp_path / "none", f"The interpreter {tmp_path}/none does not exist."),
     ):
+        at_rest(page)  # what is typed while the page runs may be lost
         fill(page, "Python environment", str(named))
         alert = page.get_by_role("alert")
         expect(alert).to_contain_text(sentence, timeout=CAPTURE_TIMEOUT_MS)

@@ -202,6 +202,7 @@ def test_an_event_of_the_timeline_opens_and_closes(page: Page, server: Server) -
     page.goto(server.link("timeline", **CNN, event="1.device.3"))
     ready(page)
     expect(panel(page).get_by_text("Launch delay")).to_be_visible()
+    at_rest(page)  # what is pressed while the page runs may be lost
     page.keyboard.press("Escape")
     expect(panel(page)).to_have_count(0)
     page.wait_for_url(lambda url: "event=" not in url)
