@@ -20,7 +20,8 @@ from profiler_core.session.measured import required_measurement
 from profiler_core.session.run import Run
 from profiler_core.store import history
 from profiler_core.typed import ready
-from profiler_core.worker.protocol import Report, answer
+from profiler_core.worker.protocol import Report
+from profiler_core.worker.protocol import answer as answer_by
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,19 @@ def judged(question: Question) -> Judged:
     """Hold the candidate against the limits.
 
     Raises:
-        FusionscopeError: a limit cannot be read, or a run is not here.
+        FusionscopeError: a limit cannot be read, or a run is not here, or was deleted meanwhile.
     """
     limits = limits_of(question.limits)
     names = {baseline.name: baseline.run_id for baseline in history.baselines()}
-    before = _directory(names.get(question.baseline, question.baseline))
-    pair = Comparison.open([before, _directory(question.candidate)]).check().pairs[0]
-    repeats = [required_measurement(Run.open(_directory(run_id))) for run_id in question.same]
+    run_ids = (names.get(question.baseline, question.baseline), question.candidate, *question.same)
+    before, after, *same = map(_directory, run_ids)
+    pair = Comparison.open([before, after]).check().pairs[0]
+    repeats = [required_measurement(Run.open(directory)) for directory in same]
     gate = pair.gate(limits, repeats)
-    return Judged(json.dumps(document(gate_answer(gate, pair.labels))), gate.exit_status)
+    answer = Judged(json.dumps(document(gate_answer(gate, pair.labels))), gate.exit_status)
+    for run_id in run_ids:
+        history.run(run_id)
+    return answer
 
 
 def _directory(run_id: str) -> Path:
@@ -65,4 +70,4 @@ def _judge(_report: Report) -> Judged:
 
 
 if __name__ == "__main__":
-    sys.exit(answer(_judge))
+    sys.exit(answer_by(_judge))

@@ -5,6 +5,8 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import anyio
 import pytest
@@ -15,19 +17,23 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from profiler_core.agents import capturing
+from profiler_core.answers.record import Answer
 from profiler_core.door.asker import Refused
 from profiler_core.errors import BadInput
 from profiler_core.person import account
-from profiler_core.store import history
+from profiler_core.session.pair import Pair
+from profiler_core.store import history, judging
 from profiler_core.store.history import api_tokens, database, receiving, recording
 from profiler_core.store.history.database import HistoryUnavailable
 from profiler_core.store.history.receiving import receive
 from profiler_core.store.history.tables import api_tokens as table
 from profiler_core.ui.api_tokens.list import may_revoke
-from profiler_core.ui.routes import OF_PROGRAMS, bearer, gate
+from profiler_core.ui.routes import OF_PROGRAMS, api_runs, bearer, gate
 from profiler_core.ui.routes.refused_tokens import RefusedTokens
 from profiler_core.ui.sign_in.by_token import SCOPES, scopes_for
 from profiler_core.ui.sign_in.visitor import visitor
+from profiler_core.worker.protocol import Progress
+from profiler_core.worker.worker import Worker
 from tests.apps import checked, opened, text_of
 from tests.attack.api import call, person_of, token_of, zip_of, zipped
 from tests.attack.conftest import ISSUER, RUNNER, TEAM, VIEWER, Server
@@ -246,6 +252,64 @@ def test_what_waits_its_turn_is_asked_for_anew(
     answer = call("POST", "/api/gate", text, {"baseline": "c1.eager", "candidate": "c1.default"})
     assert (answer.status, "was revoked" in answer.problem) == (401, True)
     assert not history.entries(action="gate")
+
+
+@pytest.mark.parametrize("by", ["revoking", "settings"])
+def test_the_gate_tells_nothing_to_whose_right_ends_while_it_judges(
+    team: Server, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    judge = gate.deeds.start_judging
+
+    def ended_meanwhile(*asked: Any) -> Worker:
+        worker = judge(*asked)
+        if by == "revoking":
+            api_tokens.revoke_token(text.split("_")[1], person=account(ISSUER, ADMIN))
+        else:
+            team.is_at("127.0.0.1", '[team]\nviewers = ["*@elsewhere.org"]\n')
+        return worker
+
+    monkeypatch.setattr(gate.deeds, "start_judging", ended_meanwhile)
+    text = token_of(RUNNER, "gate")
+    answer = call("POST", "/api/gate", text, {"baseline": "c1.default", "candidate": "c1.default"})
+    assert answer.status == (401 if by == "revoking" else 403), answer.body
+    assert "step_time" not in answer.body.decode()
+
+
+def test_a_push_tells_nothing_to_whose_right_ends_while_it_is_read(
+    team: Server, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow = api_runs.jobs.follow
+
+    def ended_meanwhile(job_id: str) -> Iterator[Progress]:
+        api_tokens.revoke_token(text.split("_")[1], person=account(ISSUER, ADMIN))
+        yield from follow(job_id)
+
+    monkeypatch.setattr(api_runs.jobs, "follow", ended_meanwhile)
+    text = token_of(RUNNER, "upload")
+    answer = call("POST", "/api/runs", text, zipped(redated_copy(home.parent / "elsewhere", "c2")))
+    assert (answer.status, "was revoked" in answer.problem) == (401, True)
+
+
+@pytest.mark.parametrize("which", ["baseline", "candidate", "same"])
+def test_the_gate_tells_nothing_of_a_run_that_is_deleted_while_it_judges(
+    team: Server, home: Path, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    for capture_id in ("c4", "c5"):
+        history.record(redated_copy(home, capture_id))
+    asked = {"baseline": "c1.default", "candidate": "c4.default", "same": ("c5.default",)}
+    deleted = asked[which] if which != "same" else "c5.default"
+    pair = judging.Comparison.check
+
+    def deleted_meanwhile(comparison: judging.Comparison) -> judging.Comparison:
+        history.delete_run(str(deleted))
+        return pair(comparison)
+
+    monkeypatch.setattr(judging.Comparison, "check", deleted_meanwhile)
+    monkeypatch.setattr(judging, "required_measurement", lambda run: None)
+    monkeypatch.setattr(judging, "gate_answer", lambda *_: Answer())
+    monkeypatch.setattr(Pair, "gate", lambda *_: SimpleNamespace(exit_status=0))
+    with pytest.raises(BadInput, match=f"{deleted}"):
+        judging.judged(judging.Question(**asked, limits={}))  # type: ignore[arg-type]
 
 
 def test_an_expired_token_opens_nothing(team: Server, monkeypatch: pytest.MonkeyPatch) -> None:

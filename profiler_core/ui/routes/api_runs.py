@@ -17,7 +17,7 @@ from profiler_core.door import deeds
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs import service as jobs
 from profiler_core.store import incoming
-from profiler_core.ui.routes.bearer import answered, by_token
+from profiler_core.ui.routes.bearer import answered, by_token, check_still_allowed
 from profiler_core.ui.routes.run_zip import zip_of
 from profiler_core.ui.routes.whole_body import NoLongerAllowed
 from profiler_core.ui.sign_in.asker import asker_of
@@ -82,6 +82,7 @@ async def push(request: Request, who: Visitor) -> Response:
             raise
         for _ in jobs.follow(job_id):
             continue  # it goes on where the program that pushes hangs up
+        check_still_allowed(request)  # it took minutes, perhaps
         pushed = jobs.result(job_id, Pushed)
         runs = tuple(run_answer(history.run(run_id)) for run_id in pushed.run_ids)
         return ImportAnswer(runs, pushed.notes)

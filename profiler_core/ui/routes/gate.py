@@ -40,6 +40,7 @@ async def judge(request: Request, who: Visitor) -> Response:
             ended="The runs could not be judged: the process was ended.",
             remedy="Ask again; a large trace needs free memory.",
         )
+        check_still_allowed(request)  # it took minutes, perhaps
         status = {"X-Fusionscope-Exit-Status": str(answer.exit_status)}
         return answered_json(answer.json, **status)
 
