@@ -71,7 +71,7 @@ def job_steps(sides: Sequence[Side]) -> tuple[JobStep | None, ...]:
             steps.append(None)
             continue
         total = step_ns(side, clock)
-        profiled_ns = summary.window_ns / summary.n_steps
+        profiled_ns = summary.profiled_step_ns
         whole_ns = round(profiled_ns if total is None else total)
         shares = step_shares(summary, whole_ns, clock)
         steps.append(_job_step(path, shares, whole_ns, clock))

@@ -36,12 +36,16 @@ class OperatorRow:
 
     def step_ns(self, side: int) -> float:
         """Its time per step of one run, ns; 0 is the baseline's."""
-        return self.time_ns[side] / max(1, self.n_steps[side])
+        return self.per_step(self.time_ns[side], side)
+
+    def per_step(self, total: float, side: int) -> float:
+        """A total of one side over its run's steps."""
+        return total / max(1, self.n_steps[side])
 
     @property
     def calls_per_step(self) -> float:
         """Calls per step of the side that names it."""
-        return self.n / max(1, self.n_steps[int(self.is_only_in_candidate)])
+        return self.per_step(self.n, int(self.is_only_in_candidate))
 
     @property
     def delta_ns(self) -> float:

@@ -36,7 +36,7 @@ def step_parts(
     ranks what the late rank works more is idle time: the others wait for it; and collectives are
     shown with what they cost the step, so that kernels need not make room for hidden ones.
     """
-    profiled = summary.window_ns / summary.n_steps
+    profiled = summary.profiled_step_ns
     step = profiled if step_ns is None else step_ns
     clock = "profiled" if step_ns is None else clock
     total_ns = {name: sums.time_ns / summary.n_steps for name, sums in summary.by_category.items()}

@@ -71,6 +71,15 @@ class Summary:
         """What "per step" divides by; 1 for a trace without steps."""
         return self.window.n_steps
 
+    def per_step(self, total: float) -> float:
+        """A total over the window, divided by its steps."""
+        return total / self.n_steps
+
+    @property
+    def profiled_step_ns(self) -> float:
+        """The window over its steps, ns: with what the profiler adds."""
+        return self.per_step(self.window_ns)
+
     @property
     def working_ns(self) -> float:
         """busy_ns; of a job without what a late rank works more: the other devices wait meanwhile.

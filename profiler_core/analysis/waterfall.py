@@ -152,7 +152,7 @@ def waterfall(
     """
     clock: Clock = "profiled" if step_times_ns is None else "unprofiled"
     totals = tuple(
-        round(summary.window_ns / summary.n_steps if step_times_ns is None else step_times_ns[i])
+        round(summary.profiled_step_ns if step_times_ns is None else step_times_ns[i])
         for i, summary in enumerate(summaries)
     )
     sides = [

@@ -1,12 +1,12 @@
 """What a capture left, as JSON and as text for the terminal."""
 
-import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from profiler_core.analysis.compilation.by_script import ScriptCompilation, of_record
 from profiler_core.analysis.memory.peak import PeakMemory
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.wording.script_compilation import name_with
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.record import COMPILE_FAILURE, COMPILED_BY_SCRIPT, Answer, means
@@ -74,7 +74,7 @@ def _captured(run: FinishedRun) -> CapturedRun:
         _peak(run),
         first_call_ns=measurement.get("first_call_ns"),
         warm_first_call_ns=measurement.get("warm_first_call_ns"),
-        step_time_ns=_step_time_ns(run),
+        step_time_ns=step_time_ns(_opened(run).record.measurement),
         n_rounds=len(measurement.get("rounds", ())),
         numerics=(run.record["numerics"] or {}).get("verdict"),
         counters=measurement.get("counters"),
@@ -94,7 +94,7 @@ def capture_text(finished: FinishedCapture) -> str:
             name_with(run.variant, of_record(_opened(run).record)),
             run.status,
             (run.record["numerics"] or {}).get("verdict", "–"),
-            format_duration(_step_time_ns(run)),
+            format_duration(step_time_ns(_opened(run).record.measurement)),
             format_duration(run.record["measurement"].get("first_call_ns")),
             format_duration(run.record["measurement"].get("warm_first_call_ns")),
             format_bytes(peak.peak_reserved_bytes if is_reserved else peak.peak_allocated_bytes),
@@ -158,13 +158,6 @@ def _peak(run: FinishedRun) -> PeakMemory:
         return _opened(run).point.memory
     except FusionscopeError:  # no number is not worth losing what was captured
         return PeakMemory()
-
-
-def _step_time_ns(run: FinishedRun) -> float | None:
-    """Median over the rounds of wall time over steps (docs/columns.md)."""
-    rounds = run.record["measurement"].get("rounds", ())
-    times = [entry["wall_ns"] / entry["n_steps"] for entry in rounds]
-    return statistics.median(times) if times else None
 
 
 def show_captured(finished: FinishedCapture, *, as_json: bool) -> int:

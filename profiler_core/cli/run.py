@@ -1,13 +1,15 @@
 """`run -- COMMAND…`: the user's own script with torch's logs on, for the Recorder inside of it."""
 
 import argparse
-import statistics
 import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
+
 from profiler_core import home
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.record import Answer, means
 from profiler_core.capture.handover import IMPORTABLE, Handover
@@ -18,6 +20,8 @@ from profiler_core.capture.script.launch import run_command, script_environment
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput
+from profiler_core.model.run import Measurement
+from profiler_core.typed import ready
 from profiler_core.units import format_duration
 
 _LOGS = declared(CaptureSpec)["logs"]
@@ -185,7 +189,4 @@ def _text(runs: tuple[Recorded, ...], logs: Path | None, exit_status: int) -> st
 
 
 def _step_time_ns(run: Recorded) -> float | None:
-    """Median over the rounds of wall time over steps (docs/columns.md)."""
-    rounds = run.record["measurement"].get("rounds", ())
-    times = [entry["wall_ns"] / entry["n_steps"] for entry in rounds]
-    return statistics.median(times) if times else None
+    return step_time_ns(msgspec.convert(run.record["measurement"], ready(Measurement)))

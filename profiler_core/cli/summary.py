@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.per_step import per_step
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.answers.encoding import write_json
@@ -42,31 +43,35 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(opened: Run, summary: Summary, n_top: int) -> str:
-    n = summary.n_steps
-    steps = f"{n} steps" if summary.steps else "no steps: the whole trace"
+    step = per_step(summary)
+    steps = f"{summary.n_steps} steps" if summary.steps else "no steps: the whole trace"
     word = "GPU" if summary.device_kind == "gpu" else "CPU"
     rows = [
-        ["step time (profiled)", format_duration(summary.window_ns / n), ""],
+        ["step time (profiled)", format_duration(summary.profiled_step_ns), ""],
         [
             f"{word} busy",
-            format_duration(summary.working_ns / n),
+            format_duration(summary.per_step(summary.working_ns)),
             format_share(summary.busy_fraction),
         ],
         [
             f"{word} idle",
-            format_duration((summary.window_ns - summary.working_ns) / n),
+            format_duration(summary.per_step(summary.window_ns - summary.working_ns)),
             format_share(None if summary.busy_fraction is None else 1 - summary.busy_fraction),
         ],
         [
             "kernels",
-            format_count(summary.n_kernels / n),
-            format_duration(summary.kernel_time_ns / n),
+            format_count(step.n_kernels),
+            format_duration(step.kernel_time_ns),
         ],
-        ["memcpy", _per(summary.n_memcpy, n), ""],
-        ["memset", _per(summary.n_memset, n), ""],
-        ["launches", _per(summary.n_launches, n), f"{_per(summary.n_graph_launches, n)} of graphs"],
-        ["exposed communication", format_duration(summary.exposed_communication_ns / n), ""],
-        ["exposed copy", format_duration(summary.exposed_copy_ns / n), ""],
+        ["memcpy", format_count(step.n_memcpy), ""],
+        ["memset", format_count(step.n_memset), ""],
+        [
+            "launches",
+            format_count(step.n_launches),
+            f"{format_count(step.n_graph_launches)} of graphs",
+        ],
+        ["exposed communication", format_duration(step.exposed_communication_ns), ""],
+        ["exposed copy", format_duration(step.exposed_copy_ns), ""],
         [
             "peak memory, reserved",
             format_bytes(summary.memory.peak_reserved_bytes),
@@ -90,10 +95,6 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
     return "\n\n".join(parts)
 
 
-def _per(total: int | None, n_steps: int) -> str:
-    return format_count(None if total is None else total / n_steps)
-
-
 def _categories(summary: Summary) -> str:
     total = summary.device_time_ns
     ordered = sorted(summary.by_category.items(), key=lambda item: -item[1].time_ns)
@@ -102,8 +103,8 @@ def _categories(summary: Summary) -> str:
         [
             [
                 CATEGORIES[key],
-                format_count(t.n / summary.n_steps),
-                format_duration(t.time_ns / summary.n_steps),
+                format_count(summary.per_step(t.n)),
+                format_duration(summary.per_step(t.time_ns)),
                 format_share(t.time_ns / total if total else None),
             ]
             for key, t in ordered
@@ -118,7 +119,7 @@ def _idle(summary: Summary) -> str:
         [
             [
                 cause.replace("_", " "),
-                format_duration(ns / summary.n_steps),
+                format_duration(summary.per_step(ns)),
                 format_share(ns / summary.idle_ns if summary.idle_ns else None),
             ]
             for cause, ns in sorted(causes.items(), key=lambda item: -item[1])

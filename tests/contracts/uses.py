@@ -20,7 +20,9 @@ class Use:
 
     Attributes:
         name: The dotted name with imports resolved: `datetime.datetime.now`, `builtins.open`. A
-            member of a value that was not imported begins with a dot: `.read_text`.
+            member of a value that was not imported begins with a dot: `.read_text`. A division is
+            `/` and a test of membership `in`, before what is divided by and looked into as the
+            source has it: `/ summary.n_steps`, `in note.text`.
         line: The line, from 1.
         is_bare_call: Whether it is called without an argument.
     """
@@ -52,6 +54,14 @@ def uses(source: str, module: str, is_package: bool = False) -> list[Use]:
                 results.append(Use(name, node.lineno, id(node) in bare_calls))
         elif isinstance(node, ast.Attribute):
             results.append(Use(f".{node.attr}", node.lineno, id(node) in bare_calls))
+        elif isinstance(node, ast.BinOp | ast.AugAssign):
+            if isinstance(node.op, ast.Div | ast.FloorDiv):
+                divisor = node.right if isinstance(node, ast.BinOp) else node.value
+                results.append(Use(f"/ {ast.unparse(divisor)}", node.lineno, False))
+        elif isinstance(node, ast.Compare):
+            for operator, whole in zip(node.ops, node.comparators, strict=True):
+                if isinstance(operator, ast.In | ast.NotIn):
+                    results.append(Use(f"in {ast.unparse(whole)}", node.lineno, False))
     return results
 
 

@@ -132,7 +132,7 @@ class Facts:
     def step_ns(self) -> float:
         """Of a step, on `clock`."""
         timed = step_time_ns(self.record.measurement)
-        return timed if timed is not None else self.summary.window_ns / self.n_steps
+        return timed if timed is not None else self.summary.profiled_step_ns
 
     @cached_property
     def shares(self) -> Mapping[str, float]:

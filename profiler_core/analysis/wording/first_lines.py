@@ -113,7 +113,7 @@ def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) ->
     parts = [
         f"{format_share(summary.busy_fraction)} of the "
         f"{'step' if summary.window.annotated else 'trace'} of {label} "
-        f"({format_duration(summary.window_ns / summary.n_steps)})"
+        f"({format_duration(summary.profiled_step_ns)})"
         for label, summary in whole
     ]
     on_cpu = all(summary.device_kind == "cpu" for _, summary in whole)

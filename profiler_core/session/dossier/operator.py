@@ -1,6 +1,7 @@
 """The dossier of an operator: its time on both sides, where it is used, what it became."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
 from profiler_core.analysis.dossier.roofline import what_computes
@@ -138,15 +139,15 @@ def _ledger_times(
 def _own_times(comparison: Comparison, works: dict[int, tuple[OpWork, ...]]) -> tuple[RunTime, ...]:
     times = []
     for number, ops in works.items():
-        n_steps = _steps(comparison, number)
         label = comparison.labels[number]
         if not ops:
             times.append(RunTime(number, label))
             continue
         calls = [ns for op in ops for ns in op.times_ns]
+        per_step = partial(_per_step, comparison, number)
         times.append(
             RunTime(
-                number, label, sum(calls) / n_steps, len(calls) / n_steps,
+                number, label, per_step(sum(calls)), per_step(len(calls)),
                 sum(calls) / len(calls), min(calls), max(calls),
             )
         )  # fmt: skip
@@ -188,7 +189,7 @@ def _kernels(
             continue
         for op in ops:
             sides = times.setdefault(op.kernel, [None] * len(works))
-            sides[side] = (sides[side] or 0.0) + op.time_ns / _steps(comparison, number)
+            sides[side] = (sides[side] or 0.0) + _per_step(comparison, number, op.time_ns)
     entries = slowest_first(
         Related(kernel, items.get(kernel, kernel_item(kernel)), times_ns=tuple(sides))
         for kernel, sides in times.items()
@@ -206,7 +207,7 @@ def _arguments(
     return tuple(
         Arguments(
             comparison.labels[number], op.name, op.arguments,
-            n=len(op.times_ns) / _steps(comparison, number),
+            n=_per_step(comparison, number, len(op.times_ns)),
         )
         for number, ops in works.items()
         for op in sorted(ops, key=lambda op: -op.time_ns)[:_MOST_SHAPES]
@@ -214,6 +215,6 @@ def _arguments(
     )  # fmt: skip
 
 
-def _steps(comparison: Comparison, number: int) -> int:
+def _per_step(comparison: Comparison, number: int, total: float) -> float:
     summary = comparison.sides[number].summary
-    return max(1, summary.n_steps) if summary is not None else 1
+    return total if summary is None else summary.per_step(total)

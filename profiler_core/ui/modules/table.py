@@ -128,12 +128,11 @@ def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     _add_times(columns, rows, [row.delta_ns for row in rows], shown)
     columns["calls"] = [round(row.calls_per_step, 2) for row in rows]
     counts = [
-        [round(row.n_kernels[side] / max(1, row.n_steps[side]), 2) for row in rows]
-        for side in (0, 1)
+        [round(row.per_step(row.n_kernels[side], side), 2) for row in rows] for side in (0, 1)
     ]
     _add_numbers(columns, "n", counts, shown)
-    columns["shared"] = [row.shared_ns / max(1, row.n_steps[1]) / 1e3 for row in rows]
-    columns["copies"] = [round(row.n_copies[1] / max(1, row.n_steps[1]), 2) for row in rows]
+    columns["shared"] = [row.per_step(row.shared_ns, 1) / 1e3 for row in rows]
+    columns["copies"] = [round(row.per_step(row.n_copies[1], 1), 2) for row in rows]
     if any(row.is_only_in_candidate for row in rows):
         columns["only"] = ["new" if row.is_only_in_candidate else "" for row in rows]
     _draw(columns, [operator_item(row.op) for row in rows], shown, "operator_table")

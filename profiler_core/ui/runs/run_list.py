@@ -144,9 +144,7 @@ def _step_of(entry: Entry) -> tuple[float, str] | None:
         return None
     if summary is None or summary.is_cut or is_empty(summary):
         return None
-    return summary.window_ns / summary.n_steps, (
-        "profiled" if summary.window.annotated else "whole trace"
-    )
+    return summary.profiled_step_ns, "profiled" if summary.window.annotated else "whole trace"
 
 
 def _variant(entry: Entry, label: str, base: tuple[float, str] | None, *, is_baseline: bool) -> str:
