@@ -127,6 +127,11 @@ def capture_progress(job: str, wait_seconds: float = 0) -> Progress:
     return _progress(capture_job)
 
 
+def is_under_way(job: str) -> bool:
+    """Does the job wait or run?"""
+    return jobs.job(job).is_live
+
+
 def cancel_capture(job: str) -> Progress:
     """Stop a capture that an agent started; what was measured until then is kept."""
     deeds.cancel_capture(agent(), job)

@@ -1,6 +1,7 @@
 """The tools that try settings of a workload; offered only where captures are allowed."""
 
 import time
+from collections.abc import Callable
 from typing import Annotated
 
 from profiler_core import home
@@ -10,6 +11,7 @@ from profiler_core.agents.capturing import (
     agent,
     capture_progress,
     check_wait,
+    is_under_way,
 )
 from profiler_core.agents.patching import patch_progress, start_patch
 from profiler_core.answers.experiment import BestAnswer, EffectAnswer, experiment_answer
@@ -87,9 +89,15 @@ def try_progress(experiment: str, wait_seconds: float = 0) -> Trying:
     """
     check_wait(wait_seconds)
     deadline = time.monotonic() + min(wait_seconds, LONGEST_WAIT_S)
-    while (job := job_of(experiment)) is not None and job.is_live and time.monotonic() < deadline:
+    while is_tried(experiment) and time.monotonic() < deadline:
         time.sleep(min(_POLL_S, max(0.0, deadline - time.monotonic())))
     return _trying(experiment)
+
+
+def is_tried(experiment: str) -> bool:
+    """Does its job wait or run?"""
+    job = job_of(experiment)
+    return job is not None and job.is_live
 
 
 def cancel_try(experiment: str) -> Trying:
@@ -112,4 +120,9 @@ def _trying(experiment_id: str) -> Trying:
 
 
 MEASURING = (*CAPTURING, start_try, try_progress, cancel_try, start_patch, patch_progress)
-READING = (capture_progress, try_progress, patch_progress)  # of these, what starts and ends nothing
+# Of these, what starts and ends nothing, and may wait: is what it asks for under way still?
+READING: dict[Callable[..., Answer], Callable[[str], bool]] = {
+    capture_progress: is_under_way,
+    try_progress: is_tried,
+    patch_progress: is_under_way,
+}

@@ -12,11 +12,13 @@ from profiler_core.answers.record import Answer
 from profiler_core.door import deeds
 from profiler_core.door.asker import asker_now, current_asker
 from profiler_core.door.turns import Turns
+from profiler_core.door.waiting import Waiters, until_ended
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.store.shown_paths import texts_in, without_server_paths
 
 _READING = Turns(4, 2, "an agent's question")
-_CAPTURING = Turns(32, 8, "an agent's capture")  # most of them wait
+_CAPTURING = Turns(16, 4, "an agent's capture")
+_WAITING = Waiters(128, 16)  # for a capture, an experiment or a patch
 
 
 def http_application(*, allow_capture: bool) -> Any:
@@ -29,18 +31,46 @@ def http_application(*, allow_capture: bool) -> Any:
 async def _answered(tool: Callable[..., Answer], arguments: Mapping[str, Any]) -> str:
     from profiler_core.agents.experimenting import MEASURING, READING
 
-    is_capturing = tool in MEASURING
-    answer = _here if is_capturing else _in_a_process
-    if not is_capturing or tool in READING:
-        answer = partial(_still_allowed, answer)
-    turns, asker = _CAPTURING if is_capturing else _READING, current_asker()
     # The context says who asks, and by which token.
-    asked = turns.run(asker.person if asker else "", partial(answer, tool, arguments))
+    asker = current_asker()
+    person = asker.person if asker else ""
     try:
+        if tool not in MEASURING:
+            asked = _READING.run(person, partial(_still_allowed, _in_a_process, tool, arguments))
+        elif tool in READING:
+            asked = _waited_for(tool, arguments, READING[tool], person)
+        else:
+            asked = _CAPTURING.run(person, partial(_here, tool, arguments))
         return without_server_paths(await asked)
     except FusionscopeError as error:
         problem = without_server_paths(error.problem, tuple(texts_in(arguments)))
         raise BadInput(problem, remedy=without_server_paths(error.remedy)) from error
+
+
+async def _waited_for(
+    tool: Callable[..., Answer],
+    arguments: Mapping[str, Any],
+    is_live: Callable[[str], bool],
+    person: str,
+) -> str:
+    """The answer once what is asked for has ended, or after so many seconds; no thread waits.
+
+    Raises:
+        FusionscopeError: it is none of this person's, or too many questions wait.
+    """
+    from profiler_core.agents.capturing import check_wait
+
+    wait_seconds = arguments.get("wait_seconds", 0)
+    check_wait(wait_seconds)
+    named = {name: value for name, value in arguments.items() if name != "wait_seconds"}
+    at_once = partial(_still_allowed, _here, tool, named)
+    now = await _CAPTURING.run(person, at_once)  # refuses what may not be seen, before all waiting
+    if not wait_seconds:
+        return now
+    with _WAITING.one_more(person):
+        under_way = partial(is_live, *named.values())
+        await until_ended(_CAPTURING, person, under_way, wait_seconds)
+    return await _CAPTURING.run(person, at_once)
 
 
 def _still_allowed(

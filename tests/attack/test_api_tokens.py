@@ -32,7 +32,6 @@ from profiler_core.ui.routes import OF_PROGRAMS, api_runs, bearer, gate
 from profiler_core.ui.routes.refused_tokens import RefusedTokens
 from profiler_core.ui.sign_in.by_token import SCOPES, scopes_for
 from profiler_core.ui.sign_in.visitor import visitor
-from profiler_core.worker.protocol import Progress
 from profiler_core.worker.worker import Worker
 from tests.apps import checked, opened, text_of
 from tests.attack.api import call, person_of, token_of, zip_of, zipped
@@ -278,13 +277,14 @@ def test_the_gate_tells_nothing_to_whose_right_ends_while_it_judges(
 def test_a_push_tells_nothing_to_whose_right_ends_while_it_is_read(
     team: Server, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    follow = api_runs.jobs.follow
+    start = api_runs.deeds.start_recording_push
 
-    def ended_meanwhile(job_id: str) -> Iterator[Progress]:
+    def ended_meanwhile(*asked: Any) -> str:
+        job_id = start(*asked)
         api_tokens.revoke_token(text.split("_")[1], person=account(ISSUER, ADMIN))
-        yield from follow(job_id)
+        return job_id
 
-    monkeypatch.setattr(api_runs.jobs, "follow", ended_meanwhile)
+    monkeypatch.setattr(api_runs.deeds, "start_recording_push", ended_meanwhile)
     text = token_of(RUNNER, "upload")
     answer = call("POST", "/api/runs", text, zipped(redated_copy(home.parent / "elsewhere", "c2")))
     assert (answer.status, "was revoked" in answer.problem) == (401, True)

@@ -14,7 +14,7 @@ import pytest
 from profiler_core.agents import capturing, experimenting, over_http
 from profiler_core.answers.record import Answer
 from profiler_core.capture.spec import CaptureSpec
-from profiler_core.door import deeds
+from profiler_core.door import deeds, waiting
 from profiler_core.door.asker import asking
 from profiler_core.errors import BadInput
 from profiler_core.jobs import directory as files
@@ -244,17 +244,14 @@ def test_a_question_that_waits_tells_a_revoked_token_nothing(
     wait_for((home / "waits.began").exists)
     waited = []
 
-    def revoked_meanwhile(_seconds: float) -> None:
+    async def revoked_meanwhile(_seconds: float) -> None:
         if not waited:
             waited.append(True)
             revoke_token(token.token_id, person=person)
             (home / "waits.go").touch()
             wait_for(lambda: not jobs.job(job_id).is_live)
 
-    monkeypatch.setattr(
-        capturing, "time", SimpleNamespace(monotonic=time.monotonic, sleep=revoked_meanwhile)
-    )
-    monkeypatch.setattr(experimenting, "time", capturing.time)
+    monkeypatch.setattr(waiting, "asyncio", SimpleNamespace(sleep=revoked_meanwhile))
     monkeypatch.setattr(experimenting, "job_of", lambda _: jobs.job(job_id))
     monkeypatch.setattr(experimenting, "_trying", lambda _: capturing._progress(jobs.job(job_id)))
     named = {"job" if tool is capturing.capture_progress else "experiment": job_id}

@@ -14,6 +14,8 @@ from starlette.routing import Route
 
 from profiler_core.answers.history import ImportAnswer, RunsAnswer, run_answer
 from profiler_core.door import deeds
+from profiler_core.door.turns import Turns
+from profiler_core.door.waiting import until_ended
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.jobs import service as jobs
 from profiler_core.store import incoming
@@ -25,7 +27,7 @@ from profiler_core.ui.sign_in.visitor import Visitor
 from profiler_core.ui.upload.route import take_file
 
 _MOST_LISTED, _USUALLY_LISTED = 1000, 50
-_AT_ONCE = anyio.CapacityLimiter(40)  # threads that wait for what was pushed to be read
+_PUSHING = Turns(8, 2, "records a push")  # none of them waits until it is read
 
 
 @by_token("read", "look")
@@ -68,26 +70,30 @@ async def push(request: Request, who: Visitor) -> Response:
         incoming.forget(upload_id)
         return taken
 
-    def recorded() -> ImportAnswer:
-        from profiler_core.store import history
-        from profiler_core.store.history.audit import means
-        from profiler_core.store.history.pushed import Pushed
+    def started() -> str:
+        from profiler_core.store.history.audit import means  # late: it brings the database along
 
         try:
-            job_id = deeds.start_recording_push(
+            return deeds.start_recording_push(
                 asker_of(who), upload_id, incoming.shown(name), means()
             )
         except FusionscopeError:
             incoming.forget(upload_id)
             raise
-        for _ in jobs.follow(job_id):
-            continue  # it goes on where the program that pushes hangs up
+
+    def recorded() -> ImportAnswer:
+        from profiler_core.store import history
+        from profiler_core.store.history.pushed import Pushed
+
         check_still_allowed(request)  # it took minutes, perhaps
         pushed = jobs.result(job_id, Pushed)
         runs = tuple(run_answer(history.run(run_id)) for run_id in pushed.run_ids)
         return ImportAnswer(runs, pushed.notes)
 
-    return answered(await anyio.to_thread.run_sync(recorded, limiter=_AT_ONCE))
+    job_id = await _PUSHING.run(who.person, started)
+    # It goes on where the program that pushes hangs up.
+    await until_ended(_PUSHING, who.person, lambda: jobs.job(job_id).is_live)
+    return answered(await _PUSHING.run(who.person, recorded))
 
 
 def _question(
