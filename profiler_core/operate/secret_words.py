@@ -33,9 +33,9 @@ _FORMS = (
         rf"\1{HIDDEN}",
     ),
     (
-        re.compile(r"\b(fsc_[0-9a-f]{12})_[0-9a-f]+"),
-        rf"\1_{HIDDEN}",
-    ),  # API tokens; the id may be told
+        re.compile(r"\b(fsc(?:_|%(?:25)*5F)[0-9a-f]{12})(_|%(?:25)*5F)[0-9a-f]+", re.IGNORECASE),
+        rf"\1\2{HIDDEN}",
+    ),  # API tokens, of an address too; the id may be told
     (re.compile(r"((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+", re.IGNORECASE), rf"\1{HIDDEN}"),
 )
 _SECRET_KEYS = re.compile(r"secret|password|token|_url$|key", re.IGNORECASE)

@@ -55,11 +55,13 @@ def call(
     headers: "list[tuple[str, str]] | None" = None,
     agents: Protocol | None = None,
     before_body: Callable[[], object] = lambda: None,
+    raw_query: str | None = None,
     **query: str,
 ) -> Answer:
     """One request straight to the application, without a server.
 
-    `before_body` is called between the head of the request and its body.
+    `before_body` is called between the head of the request and its body; `raw_query` stands in the
+    address as it is, in place of `query`.
     """
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     sent = [("host", "localhost:8501"), ("content-length", str(len(data)))]
@@ -69,7 +71,7 @@ def call(
     scope = {
         "type": "http", "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1",
         "method": method, "scheme": "http", "path": path, "raw_path": path.encode(),
-        "root_path": "", "query_string": urlencode(query).encode(),
+        "root_path": "", "query_string": (raw_query or urlencode(query)).encode(),
         "headers": [(name.encode(), text.encode("latin-1")) for name, text in sent],
         "client": ("127.0.0.1", 1), "server": ("localhost", 8501),
     }  # fmt: skip

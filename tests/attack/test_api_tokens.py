@@ -385,6 +385,25 @@ def test_only_the_owner_and_an_admin_may_revoke(team: Server) -> None:
 # --- how it is sent ---
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda text: text.replace("_", "%5F"),
+        lambda text: text.replace("_", "%5f"),
+        lambda text: text.replace("_", "%255F"),
+        lambda text: text.replace("_", "%25255F"),
+        lambda text: "".join(f"%{ord(letter):02x}" for letter in text),
+    ],
+)
+@pytest.mark.parametrize("address", ["workload={}", "{}", "{}=1"])
+def test_a_token_in_the_address_is_refused_however_it_is_encoded(
+    team: Server, address: str, written: Callable[[str], str]
+) -> None:
+    text = token_of(RUNNER, "read")
+    answer = call("GET", "/api/runs", text, raw_query=address.format(written(text)))
+    assert (answer.status, "address holds a token" in answer.problem) == (400, True)
+
+
 @pytest.mark.parametrize("name", ["token", "access_token", "api_key", "q"])
 def test_a_token_in_the_address_is_refused_even_if_it_is_good(team: Server, name: str) -> None:
     text = token_of(RUNNER, "read")

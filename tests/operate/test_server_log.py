@@ -172,6 +172,7 @@ def test_no_planted_secret_reaches_the_log(written, log_format):
         "postgresql://u:s3cret-other@elsewhere/db",
         "eyJhbGciOiJIUzI1NiJ9.eyJzM2NyZXQiOjF9.s3cret-jwt",
         f"no run fsc_0123456789ab_{'5ec0de' * 10}5ec0",
+        f"GET /x/fsc%5F0123456789ab%5f{'5ec0de' * 10}5ec0 and fsc%255F0123456789ab_5ec0de",
     ):
         ours.error(line)
         logging.getLogger("uvicorn.error").error("%s", line)
@@ -181,6 +182,7 @@ def test_no_planted_secret_reaches_the_log(written, log_format):
     assert "5ec0" not in text
     for word in (
         "fsc_0123456789ab_***",
+        "GET /x/fsc%5F0123456789ab%5f*** and fsc%255F0123456789ab_***",
         "met ***",
         "bucket/x?X-Amz-Signature=***",
         "/?enter=***",

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial, wraps
 from typing import Any, NamedTuple
+from urllib.parse import unquote_plus
 
 import anyio
 from starlette.requests import HTTPConnection, Request
@@ -35,6 +36,7 @@ _log = logging.getLogger(__name__)
 
 _LONGEST_HEADER = 200  # of Authorization; a token has 81 characters
 _IN_ADDRESS = ("token", "access_token", "api_key")
+_MOST_ENCODINGS = 8  # one on top of the other, that are taken off an address
 _MOST_JSON_BYTES = 64_000
 _REASONS = {403: "role", 503: "settings"}  # as metrics name them
 
@@ -131,8 +133,7 @@ def _counted(refused: Response) -> Response:
 
 
 def _sent_token(connection: HTTPConnection) -> str | Response:
-    query = connection.query_params
-    if any(name in query for name in _IN_ADDRESS) or b"fsc_" in connection.scope["query_string"]:
+    if _holds_token(connection):
         return problem(
             400,
             "The address holds a token, so it stands in logs now.",
@@ -145,6 +146,17 @@ def _sent_token(connection: HTTPConnection) -> str | Response:
             "The request carries no API token.", "Send it as the header Authorization: Bearer."
         )
     return text.strip(" ")
+
+
+def _holds_token(connection: HTTPConnection) -> bool:
+    """Does the address hold what may be a token, percent-encoded however often?"""
+    query = connection.scope["query_string"].decode("latin-1")
+    for _ in range(_MOST_ENCODINGS):
+        plain = unquote_plus(query, "latin-1")
+        if plain == query:
+            break
+        query = plain
+    return "fsc_" in query or any(name in connection.query_params for name in _IN_ADDRESS)
 
 
 def _admitted(text: str, client: str, scope: str, deed: Deed) -> Admitted | Response:
