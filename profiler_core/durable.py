@@ -27,6 +27,17 @@ def bring(aside: Path, target: Path) -> None:
     sync_names(target)
 
 
+def move(path: Path, target: Path) -> None:
+    """Rename what was written through before; that it left and came is kept.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    path.rename(target)
+    sync_names(target)
+    _sync_folder(path.parent)
+
+
 def write_through(path: Path, content: bytes) -> None:
     """Write a file; its name is kept once its folder is written through, too."""
     with path.open("wb") as file:

@@ -128,9 +128,10 @@ def write(directory: Path, record: JobSpec | JobStatus) -> None:
     partial = directory / f"{name}.{os.getpid()}.part"
     try:
         partial.write_bytes(msgspec.json.encode(record))
-        if isinstance(record, JobSpec):  # what somebody is told was submitted
+        # What somebody is told was submitted, and how it ended; else it changes by the second.
+        if isinstance(record, JobSpec) or record.state not in LIVE_STATES:
             bring(partial, directory / name)
-        else:  # it changes from second to second
+        else:
             partial.replace(directory / name)
     except OSError:
         partial.unlink(missing_ok=True)

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from profiler_core import durable
+from profiler_core.jobs import directory as jobs
 from profiler_core.jobs import received
 from profiler_core.store import aside, incoming, uploads
-from profiler_core.store.history import copied_in
+from profiler_core.store.history import copied_in, trash_files
 from profiler_core.store.private_file import write_private
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "customcnn"
@@ -179,3 +180,29 @@ def test_a_file_system_that_syncs_no_folder_is_no_error(
     (tmp_path / "aside").write_text("content")
     durable.bring(tmp_path / "aside", tmp_path / "target")
     assert (tmp_path / "target").read_text() == "content"
+
+
+@pytest.mark.parametrize("state", ["finished", "failed", "cancelled", "interrupted"])
+def test_the_end_of_a_job_is_kept_before_anybody_is_told(
+    tmp_path: Path, calls: list[Call], state: jobs.JobState
+) -> None:
+    jobs.write(tmp_path, jobs.JobStatus(state=state))
+    named = calls.index(("named", tmp_path / "status.json"))
+    assert [kind for kind, _ in calls[:named]] == ["synced"]
+    assert ("synced", tmp_path) in calls[named:]
+
+
+def test_what_goes_into_the_trash_and_comes_back_is_kept(home: Path, calls: list[Call]) -> None:
+    capture = home / "runs" / "c1"
+    shutil.copytree(SAMPLE / "eager", capture / "eager")
+    (capture / "eager" / "run.json").write_text('{"run_id": "c1.eager", "schema_version": 1}')
+    trash = home / "runs" / ".trash" / "d1"
+    trash_files.set_aside("d1", ["run/c1"], ["c1.eager"], is_decided=False, counts_for_owner=False)
+    assert (trash / "c1").is_dir() and not capture.exists()
+    named = calls.index(("named", trash / "c1"))
+    assert {("synced", trash), ("synced", capture.parent)} <= set(calls[named:])
+    calls.clear()
+    trash_files.put_back("d1")
+    assert capture.is_dir()
+    named = calls.index(("named", capture))
+    assert {("synced", trash), ("synced", capture.parent)} <= set(calls[named:])

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from profiler_core import run_directory as names
+from profiler_core.durable import move
 from profiler_core.errors import BadInput
 from profiler_core.home import TRASH
 from profiler_core.owner_file import FILE as OWNER_FILE
@@ -73,7 +74,7 @@ def set_aside(
             owner = owner_of(root / source.relative_to(root).parts[0])
             if counts_for_owner and owner is not None and not (folder / OWNER_FILE).exists():
                 write_owner(folder, owner)
-            source.rename(target)
+            move(source, target)
         except FileNotFoundError:  # another process was faster
             continue
         except OSError as error:
@@ -187,7 +188,7 @@ def _merge(source: Path, target: Path) -> None:
     """Move a folder; where its name is taken, what it holds, as far as no other run is there."""
     if not os.path.lexists(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        source.rename(target)
+        move(source, target)
     elif source.is_dir() and not source.is_symlink() and not places.has_run(target):
         for path in sorted(source.iterdir()):
             _merge(path, target / path.name)
