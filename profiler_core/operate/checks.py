@@ -129,13 +129,20 @@ def _place(variable: str, key: str) -> tuple[str, str]:
     return str(settings_file()), key
 
 
+def _at_least(n_bytes: int, small: str, n_small: int, large: str, n_large: int) -> str:
+    """The size in a proxy's whole units: small ones below a large one."""
+    unit, n_unit = (large, n_large) if n_bytes >= n_large else (small, n_small)
+    return f"{math.ceil(n_bytes / n_unit)}{unit}"
+
+
 def _of_proxy(plan: Plan) -> Iterator[Fault]:
     largest = settings().largest_upload_bytes
     yield Fault(
         "the proxy", "its largest body", "",
         "It cannot be asked from here, and refuses uploads above its own limit.",
-        f"Set client_max_body_size {math.ceil(largest / 2**30)}g in nginx, or max_size "
-        f"{math.ceil(largest / 1e9)}GB in Caddy: largest_upload_gb is {largest / 1e9:g}.",
+        f"Set client_max_body_size {_at_least(largest, 'm', 2**20, 'g', 2**30)} in nginx, or "
+        f"max_size {_at_least(largest, 'MB', 10**6, 'GB', 10**9)} in Caddy: largest_upload_gb is "
+        f"{largest / 1e9:g}.",
         stops=False,
     )  # fmt: skip
     if plan.n_workers > 1:

@@ -296,6 +296,11 @@ def test_what_only_the_owner_can_check_is_said_with_its_number(server):
     assert server.advice() == [
         "Set client_max_body_size 8g in nginx, or max_size 8GB in Caddy: largest_upload_gb is 8."
     ]
+    server.write("largest_upload_gb = 0.05\n" + TEAM)
+    assert server.advice() == [
+        "Set client_max_body_size 48m in nginx, or max_size 50MB in Caddy: "
+        "largest_upload_gb is 0.05."
+    ]
     server.write("largest_upload_gb = 20.5\n" + TEAM)
     (limit, upstream) = server.advice(n_workers=2)
     assert "client_max_body_size 20g in nginx, or max_size 21GB" in limit  # 20 GiB are 21.5 GB
