@@ -3,7 +3,9 @@
 FusionscopeError
 ├── BadInput              a file, a path or an option cannot be used
 │   ├── NotATrace         the file is readable but is no trace
-│   └── NotARun           the folder or archive holds no known kind of run
+│   ├── NotARun           the folder or archive holds no known kind of run
+│   └── ServerFault       what was asked is in order, and the machine cannot do it now
+│       └── WorkEnded     the process that did it was ended before it had an answer
 ├── NothingToAnalyse      the data is fine but lacks what the question needs
 ├── CaptureFailed         the capture could not start or did not end well
 └── Cancelled             somebody asked for the work to stop
@@ -43,6 +45,14 @@ class NotATrace(BadInput):
 
 class NotARun(BadInput):
     """The folder or archive holds no known kind of run."""
+
+
+class ServerFault(BadInput):
+    """What was asked is in order, and the machine that does it cannot now."""
+
+
+class WorkEnded(ServerFault):
+    """The process that did the work was ended before it had an answer."""
 
 
 class NothingToAnalyse(FusionscopeError):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import platformdirs
 
-from profiler_core.errors import BadInput
+from profiler_core.errors import ServerFault
 
 VARIABLE = "FUSIONSCOPE_HOME"
 MARK = ".fusionscope"  # in a home that a server was started with
@@ -20,7 +20,7 @@ _CLAIMED = "FUSIONSCOPE_CLAIMED_HOME"  # for the processes that a server starts
 TRASH = ".trash"  # in the folder of all uploads, and in that of all captures
 
 
-class HomeAway(BadInput):
+class HomeAway(ServerFault):
     """The home of this server is not where it was when it started."""
 
 

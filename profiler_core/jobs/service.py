@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from profiler_core import home
-from profiler_core.errors import BadInput
+from profiler_core.errors import BadInput, ServerFault, WorkEnded
 from profiler_core.guarded_open import open_guarded
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.capture_progress import CaptureProgress, read_progress
@@ -25,7 +25,7 @@ from profiler_core.jobs.room import size_of
 from profiler_core.jobs.starting import last_words
 from profiler_core.jobs.starting import submit as submit  # for the door
 from profiler_core.terminal_text import printable
-from profiler_core.worker.protocol import Progress, Record, last_record, outcome
+from profiler_core.worker.protocol import Failure, Progress, Record, last_record, outcome
 
 _JOB_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _TAIL_BYTES = 64_000
@@ -202,6 +202,8 @@ def result(job_id: str, kind: type[_T]) -> _T:
 
     Raises:
         BadInput: it failed, with its own sentences; or it was cancelled.
+        ServerFault: it failed, and not by what it was given.
+        WorkEnded: it was killed, or ended without a word.
     """
     ended = job(job_id)
     problem = ended.error or f"{ended.spec.title}: {ended.state} before there was a result."
@@ -210,9 +212,19 @@ def result(job_id: str, kind: type[_T]) -> _T:
         record,
         1 if record is None else ended.exit_status or 0,
         kind,
-        ended=BadInput(problem, remedy=ended.remedy or "Try it once more."),
+        ended=_fault_of(ended)(problem, remedy=ended.remedy or "Try it once more."),
         who=ended.spec.kind,
     )
+
+
+def _fault_of(ended: Job) -> type[BadInput]:
+    """Whose fault it is that a job has no result: that of what it was given, or the machine's."""
+    last = _record(ended.directory) if ended.state == "failed" else None
+    if ended.state == "cancelled":
+        return BadInput
+    if isinstance(last, Failure):
+        return ServerFault if last.is_servers else BadInput
+    return WorkEnded
 
 
 def _record(directory: Path, *, only_near_end: bool = False) -> Record | None:

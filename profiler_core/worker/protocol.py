@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from profiler_core.errors import BadInput, Cancelled, FusionscopeError
+from profiler_core.errors import BadInput, Cancelled, FusionscopeError, ServerFault
 from profiler_core.typed import ready
 from profiler_core.worker.unwritten import not_written
 
@@ -42,11 +42,15 @@ class Result(msgspec.Struct, frozen=True, tag_field="event", tag="result"):
     value: msgspec.Raw
 
 
-class Failure(msgspec.Struct, frozen=True, tag_field="event", tag="failure"):
-    """Why it gave nothing: the two parts of a FusionscopeError."""
+class Failure(msgspec.Struct, frozen=True, tag_field="event", tag="failure", omit_defaults=True):
+    """Why it gave nothing: the two parts of a FusionscopeError.
+
+    is_servers: of one that is a ServerFault.
+    """
 
     problem: str
     remedy: str
+    is_servers: bool = False
 
 
 Record = Progress | Result | Failure
@@ -71,7 +75,7 @@ def answer(work: Callable[[Report], object], *, can_cancel: bool = False) -> int
         record, status = Result(msgspec.Raw(_encoded(value))), 0
     except (FusionscopeError, OSError) as error:
         told = not_written(error) if isinstance(error, OSError) else error
-        _say(channel, Failure(told.problem, told.remedy))
+        _say(channel, Failure(told.problem, told.remedy, isinstance(told, ServerFault)))
         return told.exit_status
     _say(channel, record)
     return status
@@ -115,9 +119,11 @@ def outcome(
 
     Raises:
         BadInput: the work failed, with its own sentences; or it was ended.
+        ServerFault: it failed, and not by what it was given.
     """
     if isinstance(record, Failure):
-        raise BadInput(record.problem, remedy=record.remedy)
+        kind_of_error = ServerFault if record.is_servers else BadInput
+        raise kind_of_error(record.problem, remedy=record.remedy)
     if not isinstance(record, Result) and exit_status != 0:
         raise ended
     value = record.value if isinstance(record, Result) else b""

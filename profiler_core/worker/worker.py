@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from profiler_core.errors import BadInput
+from profiler_core.errors import WorkEnded
 from profiler_core.worker.environment import Need
 from profiler_core.worker.process import DidNotRun, start_module
 from profiler_core.worker.protocol import Progress, last_record, outcome
@@ -95,7 +95,8 @@ class Worker:
             remedy: for that.
 
         Raises:
-            BadInput: the work failed, with its own sentences; or it was ended.
+            BadInput: the work failed, with its own sentences.
+            WorkEnded: it was ended without a word.
         """
         self.wait()
         status = self._process.returncode
@@ -103,7 +104,7 @@ class Worker:
             last_record(self._output),
             status,
             kind,
-            ended=BadInput(ended.replace("{status}", str(status)), remedy=remedy),
+            ended=WorkEnded(ended.replace("{status}", str(status)), remedy=remedy),
             who=self._module,
         )
 
@@ -119,7 +120,8 @@ def ask(
     """Start a process, wait for it, and return what its work gave; see `Worker`.
 
     Raises:
-        BadInput: the work failed, or the process was ended without a word.
+        BadInput: the work failed.
+        WorkEnded: the process was ended without a word.
         DidNotRun: it cannot be started, or took longer than `within_s`.
     """
     worker = Worker(module, *arguments, needs=needs, request=request)

@@ -20,6 +20,7 @@ from profiler_core.agents import capturing
 from profiler_core.answers.record import Answer
 from profiler_core.door.asker import Refused
 from profiler_core.errors import BadInput
+from profiler_core.jobs import directory as files
 from profiler_core.person import account
 from profiler_core.session.pair import Pair
 from profiler_core.store import history, judging
@@ -288,6 +289,44 @@ def test_a_push_tells_nothing_to_whose_right_ends_while_it_is_read(
     text = token_of(RUNNER, "upload")
     answer = call("POST", "/api/runs", text, zipped(redated_copy(home.parent / "elsewhere", "c2")))
     assert (answer.status, "was revoked" in answer.problem) == (401, True)
+
+
+@pytest.mark.parametrize(
+    ("status", "last_word", "told"),
+    [
+        (files.JobStatus(state="failed", error="It was killed 3 times."), b"", (503, "killed 3")),
+        (files.JobStatus(state="interrupted", error="Its process is gone."), b"", (503, "gone")),
+        (
+            files.JobStatus(state="failed", error="mine.zip is no archive."),
+            b'{"event": "failure", "problem": "mine.zip is no archive.", "remedy": "x"}\n',
+            (422, "no archive"),
+        ),
+        (
+            files.JobStatus(state="failed", error="postgresql://db is away."),
+            b'{"event":"failure","problem":"db is away.","remedy":"x","is_servers":true}\n',
+            (503, "cannot do it now"),
+        ),
+    ],
+)
+def test_a_push_is_at_fault_only_where_its_file_is(
+    team: Server, home: Path, monkeypatch: pytest.MonkeyPatch,
+    status: files.JobStatus, last_word: bytes, told: tuple[int, str],
+) -> None:  # fmt: skip
+    """What was killed for want of memory was answered as if another file would do."""
+    job_id = "20260101-000000-000001"
+    directory = home / "jobs" / job_id
+    directory.mkdir(parents=True)
+    spec = files.JobSpec(
+        job_id=job_id, command=("true",), title="t", device="", submitted_at=0.0, kind="ingest"
+    )
+    files.write(directory, spec)
+    files.write(directory, status)
+    (directory / files.ANSWER).write_bytes(last_word)
+    monkeypatch.setattr(api_runs.deeds, "start_recording_push", lambda *_: job_id)
+    text = token_of(RUNNER, "upload")
+    answer = call("POST", "/api/runs", text, b"some bytes")
+    assert (answer.status, told[1] in answer.problem) == (told[0], True), answer.body
+    assert "postgresql" not in answer.body.decode()
 
 
 @pytest.mark.parametrize("which", ["baseline", "candidate", "same"])

@@ -1,5 +1,6 @@
 """A module that works as it is told, in a process of its own: `python -m … DEED`."""
 
+import errno
 import os
 import sys
 import time
@@ -17,6 +18,8 @@ def _work(report: Report) -> object:
     if deed == "fails":
         report(Progress(1, 2, text="half done"))
         raise BadInput("x.json is no trace.\nIt has two lines.", remedy="Record it\nagain.")
+    if deed == "lacks room":
+        raise OSError(errno.ENOSPC, "No space left on device")
     if deed == "breaks":
         raise RuntimeError("nobody expected this")
     if deed == "dies":

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from profiler_core.errors import BadInput
+from profiler_core.errors import BadInput, ServerFault, WorkEnded
 from profiler_core.worker import process
 from profiler_core.worker.environment import child_environment
 from profiler_core.worker.process import DidNotRun, module_words
@@ -50,15 +50,21 @@ def test_what_libraries_print_comes_not_between() -> None:
 def test_a_failure_is_a_record_with_both_of_its_sentences() -> None:
     with pytest.raises(BadInput) as error:
         result_of("fails")
+    assert not isinstance(error.value, ServerFault)
     assert error.value.problem == "x.json is no trace.\nIt has two lines."
     assert error.value.remedy == "Record it\nagain."
 
 
 @pytest.mark.parametrize(("deed", "status"), [("breaks", "1"), ("dies", "-9")])
 def test_an_end_without_a_word_has_the_askers_sentence(deed: str, status: str) -> None:
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(WorkEnded) as error:
         result_of(deed)
     assert error.value.problem == f"It ended with {status}."
+
+
+def test_what_the_machine_lacks_is_no_fault_of_what_was_asked() -> None:
+    with pytest.raises(ServerFault, match="No space left"):
+        result_of("lacks room")
 
 
 def test_large_questions_and_answers_arrive_whole() -> None:

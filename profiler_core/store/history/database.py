@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
 
-from profiler_core.errors import BadInput
+from profiler_core.errors import BadInput, ServerFault
 from profiler_core.home import history_file, home_directory
 from profiler_core.settings import settings
 from profiler_core.store.history.migrate import HEAD, check_schema, migrate, version_of
@@ -35,7 +35,7 @@ class _Opened(NamedTuple):
     file: tuple[int, int] | None
 
 
-class HistoryUnavailable(BadInput):
+class HistoryUnavailable(ServerFault):
     """The database cannot be reached, or cannot be used by this version."""
 
 

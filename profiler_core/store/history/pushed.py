@@ -8,7 +8,7 @@ import argparse
 import sys
 from dataclasses import dataclass
 
-from profiler_core.errors import BadInput
+from profiler_core.errors import ServerFault
 from profiler_core.store.history.audit import acting_via
 from profiler_core.store.history.receiving import record_upload
 from profiler_core.store.uploads import Accepted
@@ -32,7 +32,7 @@ def _record(_report: Report) -> Pushed:
         with acting_via(arguments.via):
             runs, notes = record_upload(arguments.upload_id, person=arguments.owner)
     except OSError as error:
-        raise BadInput(
+        raise ServerFault(
             f"The files could not be kept: {error.strerror}.",
             remedy="Make room on the server's disk.",
         ) from error

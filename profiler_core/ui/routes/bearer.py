@@ -19,7 +19,7 @@ from starlette.types import Message
 
 from profiler_core.answers.encoding import document
 from profiler_core.answers.record import Answer
-from profiler_core.errors import BadInput, FusionscopeError
+from profiler_core.errors import BadInput, FusionscopeError, ServerFault, WorkEnded
 from profiler_core.jobs.queue import QueueFull
 from profiler_core.operate import log
 from profiler_core.store.shown_paths import texts_in, without_server_paths
@@ -84,7 +84,9 @@ def by_token(
                 except HistoryUnavailable as error:
                     return _unavailable(error)
                 except FusionscopeError as error:
-                    status = 503 if isinstance(error, QueueFull) else 422
+                    if isinstance(error, ServerFault) and not isinstance(error, WorkEnded):
+                        return _unavailable(error, "The server cannot do it now.")
+                    status = 503 if isinstance(error, QueueFull | WorkEnded) else 422
                     sent = (*request.query_params.values(), *getattr(request.state, "texts", ()))
                     text = without_server_paths(error.problem, sent)
                     return problem(status, text, without_server_paths(error.remedy, sent))
