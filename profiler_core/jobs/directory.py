@@ -28,7 +28,7 @@ from typing import Literal
 
 import msgspec
 
-from profiler_core.durable import bring
+from profiler_core.durable import bring, sync, sync_names
 from profiler_core.run_directory import LOST_AFTER_S
 from profiler_core.typed import ready
 from profiler_core.worker.environment import Need
@@ -128,11 +128,12 @@ def write(directory: Path, record: JobSpec | JobStatus) -> None:
     partial = directory / f"{name}.{os.getpid()}.part"
     try:
         partial.write_bytes(msgspec.json.encode(record))
-        # What somebody is told was submitted, and how it ended; else it changes by the second.
-        if isinstance(record, JobSpec) or record.state not in LIVE_STATES:
+        if isinstance(record, JobSpec):  # what somebody is told was submitted
             bring(partial, directory / name)
-        else:
-            partial.replace(directory / name)
+            return
+        if record.state not in LIVE_STATES:  # else it changes from second to second
+            sync(partial)
+        partial.replace(directory / name)
     except OSError:
         partial.unlink(missing_ok=True)
         raise
@@ -167,8 +168,12 @@ def mark_live(directory: Path) -> None:
 
 
 def unmark_live(directory: Path) -> None:
-    """Its end is written."""
-    (directory.parent / _LIVE / directory.name).unlink(missing_ok=True)
+    """Its end is written, and kept over a power cut from now on."""
+    marker = directory.parent / _LIVE / directory.name
+    marker.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # of a disk that refuses, or of a job that never was
+        sync_names(directory / STATUS)
+        sync_names(marker)
 
 
 def live_directories(root: Path) -> dict[Path, float]:

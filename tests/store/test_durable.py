@@ -183,13 +183,17 @@ def test_a_file_system_that_syncs_no_folder_is_no_error(
 
 
 @pytest.mark.parametrize("state", ["finished", "failed", "cancelled", "interrupted"])
-def test_the_end_of_a_job_is_kept_before_anybody_is_told(
+def test_the_end_of_a_job_is_kept_once_it_is_looked_after_no_more(
     tmp_path: Path, calls: list[Call], state: jobs.JobState
 ) -> None:
-    jobs.write(tmp_path, jobs.JobStatus(state=state))
-    named = calls.index(("named", tmp_path / "status.json"))
+    directory = tmp_path / "jobs" / "j1"
+    directory.mkdir(parents=True)
+    jobs.mark_live(directory)
+    jobs.write(directory, jobs.JobStatus(state=state))
+    jobs.unmark_live(directory)
+    named = calls.index(("named", directory / "status.json"))
     assert [kind for kind, _ in calls[:named]] == ["synced"]
-    assert ("synced", tmp_path) in calls[named:]
+    assert {("synced", directory), ("synced", tmp_path / "jobs" / "live")} <= set(calls[named:])
 
 
 def test_what_goes_into_the_trash_and_comes_back_is_kept(home: Path, calls: list[Call]) -> None:
