@@ -26,7 +26,8 @@ _WITHIN_QUANTITY = re.compile(
     r"(?<=\d) (?=(?:[nµm]?s|[kMGT]?B(?:/s)?|%|pts|[mk]?J|[MGTP]?FLOPS?)(?![\w/]))"
     r"|(?<=[≤≥]) (?=\d)"
 )
-_SEPARATOR = re.compile(r"(?<=[\w.])([_./]+)(?=\w)")
+_SEPARATOR = re.compile(r"(?<=[\w.])([_./=+,(]+)(?=\w)")
+_LONGEST_CUT = 16  # characters on both sides of the cut of a shortened name that keep together
 
 
 def render(template: str, **values: Any) -> Markup:
@@ -72,10 +73,19 @@ def _environment() -> Environment:
 
 
 def breakable(name: str) -> Markup:
-    """A name that breaks between its words, not in the middle of one, in a narrow column."""
+    """A name that breaks between its words, not in the middle of one, in a narrow column.
+
+    Nor at the "…" of a name that was cut, where a browser would.
+    """
     head, rest = name[:_BROKEN_UP_TO], name[_BROKEN_UP_TO:]
     parts = _SEPARATOR.sub("\\1\n", head).split("\n")
-    return Markup("<wbr>").join(parts) + rest
+    return Markup("<wbr>").join(_kept_together(part) for part in parts) + rest
+
+
+def _kept_together(part: str) -> str:
+    if "…" not in part.strip("…") or len(part) > _LONGEST_CUT:
+        return part
+    return Markup("<span class=fs-whole>{}</span>").format(part)
 
 
 def coded(text: str) -> Markup:
@@ -88,9 +98,11 @@ def coded(text: str) -> Markup:
 
 
 def prose(text: str) -> Markup:
-    """A sentence: no line ends inside a quantity, or in the middle of a part of a dotted name."""
+    """A sentence: no line ends inside a quantity, or in the middle of a part of a name."""
     words = re.split(r"( )", with_units(text))
-    return Markup("").join(breakable(word) if len(word) > _LONGEST_WORD else word for word in words)
+    return Markup("").join(
+        breakable(word) if len(word) > _LONGEST_WORD or "…" in word else word for word in words
+    )
 
 
 def phrase(parts: Iterable[Any]) -> Markup:

@@ -20,6 +20,22 @@ def test_a_file_s_name_breaks_between_its_words():
     assert breakable("_x_") == "_x_"
 
 
+def test_the_settings_of_a_variant_break_between_words_and_values():
+    """*Each trial* ended lines in "default+freezing=tr" and "torch.compile(dynamic=T"."""
+    assert breakable("default+freezing=true") == "default+<wbr>freezing=<wbr>true"
+    assert prose("use torch.compile(dynamic=True), or") == (
+        "use torch.<wbr>compile(<wbr>dynamic=<wbr>True), or"
+    )
+
+
+def test_a_name_that_was_cut_does_not_break_at_the_cut():
+    whole = "<span class=fs-whole>embedd…layer</span>"
+    assert breakable("gather_embedd…layer") == f"gather_<wbr>{whole}"
+    assert prose("12 × embedd…layer −2 µs") == f"12 × {whole} −2\u00a0µs"
+    assert breakable("more…") == "more…"
+    assert "span" not in breakable(f"{'a' * 20}…{'b' * 20}")  # it may need two lines
+
+
 def test_markup_in_a_name_stays_text():
     assert breakable("a_<b>x") == "a_&lt;b&gt;x"
     assert phrase((Strong("<b>"), " is fast")) == "<em>&lt;b&gt;</em> is fast"

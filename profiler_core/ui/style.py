@@ -169,6 +169,7 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-told td, .fs-told th, .fs-nodes td, .fs-nodes th { text-align:left; }
 .fs-told td:last-child, td.fs-nowrap, .fs-t.fs-buffers th:nth-child(2) { white-space:nowrap;
   overflow-wrap:normal; }
+.fs-whole { white-space:nowrap; }
 .fs-wide { min-width:20ch; }
 .fs-free { overflow-wrap:anywhere; min-width:22ch; }
 .fs-t.fs-told th, .fs-t.fs-nodes th { font-size:13px; }
