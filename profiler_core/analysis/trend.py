@@ -19,6 +19,7 @@ from profiler_core.analysis.environment import QUESTION_KEYS, differences
 from profiler_core.analysis.noise import MIN_ROUNDS
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.step_time import step_time_between
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.model.history import METRICS, RecordedRun
 from profiler_core.model.run import RunRecord
 
@@ -51,6 +52,7 @@ _ENVIRONMENT = {
 }
 # Clocks that differ by more make a comparison unfair (docs/columns.md, Telemetry).
 _CLOCK_TOLERANCE = 0.03
+_LONGEST_TEXT = 80  # characters of what changed
 MOST_JUDGED = 24  # moves of a chart that are held against the noise, the largest ones
 
 
@@ -152,9 +154,9 @@ def _chart(
     last = members[-1].as_record()
     facts = run_facts(last)[1:]
     shared = {"precision", "channels_last"} & {
-        key for key in last.spec if len({_text(run.spec.get(key)) for run in members}) > 1
+        key for key in last.spec if len({str(run.spec.get(key)) for run in members}) > 1
     }
-    hidden = {_text(last.spec.get("precision")) if "precision" in shared else None}
+    hidden = {str(last.spec.get("precision")) if "precision" in shared else None}
     hidden |= {"channels_last"} if "channels_last" in shared else set()
     options = set(last.variant.split("+")[1:])
     torch = f"torch {members[-1].torch}"
@@ -226,7 +228,7 @@ def _band(run: RecordedRun) -> tuple[float | None, float | None]:
 def changes_between(before: RecordedRun, after: RecordedRun) -> tuple[Change, ...]:
     """What is not as it was around two runs, in the order of `_ENVIRONMENT`, the clock last."""
     changes = [
-        Change(_ENVIRONMENT[d.key], _text(d.baseline), _text(d.candidate))
+        Change(_ENVIRONMENT[d.key], *_told_apart(d.baseline, d.candidate))
         for d in differences(_with_told(before), _with_told(after))
         if d.key in _ENVIRONMENT
     ]
@@ -256,5 +258,8 @@ def variant_of(run: RecordedRun) -> str:
     return json.dumps(parts, sort_keys=True, default=str)
 
 
-def _text(value: Any) -> str:
-    return str(value).split("+")[0][:80] if isinstance(value, str) else str(value)
+def _told_apart(before: Any, after: Any) -> tuple[str, str]:
+    """Both as text; of versions the local part ("+cu130") only where nothing else differs."""
+    whole = clipped(str(before), _LONGEST_TEXT), clipped(str(after), _LONGEST_TEXT)
+    public = whole[0].partition("+")[0], whole[1].partition("+")[0]
+    return whole if public[0] == public[1] else public

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from profiler_core.analysis.trend import trend
+from profiler_core.analysis.trend import Change, changes_between, trend
 from profiler_core.model.history import HeadlineMetrics, RecordedRun
 from profiler_core.model.run import Round, RunRecord
 from tests.store.history.samples import SAMPLES
@@ -159,6 +159,16 @@ def test_what_did_not_finish_or_has_no_number_or_workload_is_left_out():
         recorded(n=3, workload=""),
     ]
     assert [n_points(chart) for chart in trend(runs, "step_time_ns").charts] == [1]
+
+
+def test_versions_that_differ_in_their_local_part_alone_are_told_apart_by_it():
+    """A dotted line "torch 2.11.0" stood where 2.11.0+cu130 became 2.11.0+cu126."""
+    builds = ("2.11.0+cu130", "2.11.0+cu126", "2.12.0+cu126")
+    first, second, third = (
+        recorded(n=n, environment={"torch": torch}) for n, torch in enumerate(builds)
+    )
+    assert changes_between(first, second) == (Change("torch", "2.11.0+cu130", "2.11.0+cu126"),)
+    assert changes_between(second, third) == (Change("torch", "2.11.0", "2.12.0"),)
 
 
 def test_a_point_is_held_against_the_run_before_it_that_is_not_drawn():
