@@ -50,3 +50,19 @@ def test_enter_opens_what_was_typed_not_what_the_list_still_shows(
     title = page.locator(".fs-dossier-title")
     expect(title).to_contain_text("gelu")
     expect(page.get_by_role("dialog", name="Search everything")).to_be_hidden()
+
+
+def test_kernels_of_one_family_are_told_apart(page: Page, server: Server) -> None:
+    """Seven of bert read "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize… _kernel__5x_cublas"."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(server.link("kernels", **BARE))
+    ready(page)
+    _search(page, "xmma gemm")
+    hits = page.get_by_role("option").filter(has=page.locator(".kind", has_text="kernel"))
+    expect(hits).to_have_count(3)
+    fronts = hits.locator(".front").evaluate_all(
+        "spans => spans.map((span) => [span.textContent, span.scrollWidth <= span.clientWidth])"
+    )
+    assert all(is_whole for _, is_whole in fronts), fronts
+    titles = hits.locator(".title").all_text_contents()
+    assert len(set(titles)) == 3, titles

@@ -99,7 +99,7 @@ class Box {
     if (result.item) link.dataset.item = result.item
     const title = piece("title", "")
     title.append(piece("front", result.title.slice(0, -BACK)), piece("back", result.title.slice(-BACK)))
-    title.title = result.title
+    title.title = result.whole
     link.append(piece("kind", result.kind), title, piece("time", result.time), piece("detail", result.detail))
     link.addEventListener("pointermove", () => this.choose(place))
     return link

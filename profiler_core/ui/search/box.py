@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.search import SearchEntry
 from profiler_core.errors import FusionscopeError
 from profiler_core.page_specs import PageSpec
@@ -22,6 +23,7 @@ _ASKED, _ANSWERED = "fs_search_words", "fs_search_answer"
 _MOST, _MOST_RUNS = 24, 5
 _LONGEST_WORDS = 200  # characters
 _LONGEST_DETAIL = 120
+_LONGEST_KERNEL = 60  # the box has room for it
 _HERE = Path(__file__).parent
 _BOX = st.components.v2.component(
     "fusionscope_search",
@@ -73,14 +75,18 @@ def _of_comparison(spec: PageSpec, keys: Keys, words: str) -> list[dict[str, str
     except FusionscopeError:  # the page says what is wrong with its runs
         return []
     entries = index.search(words, _MOST) if index is not None else ()
-    return [_result(entry, spec, keys) for entry in entries]
+    kernels = [entry.title for entry in entries if entry.kind == "kernel"]
+    labels = dict(zip(kernels, kernel_labels(kernels, _LONGEST_KERNEL), strict=True))
+    return [_result(entry, labels.get(entry.title, entry.title), spec, keys) for entry in entries]
 
 
-def _result(entry: SearchEntry, spec: PageSpec, keys: Keys) -> dict[str, str]:
+def _result(entry: SearchEntry, label: str, spec: PageSpec, keys: Keys) -> dict[str, str]:
+    """What the box draws; the label of a kernel tells it from the others that match."""
     there = with_item(query_of(keys), entry.item)
     return {
         "kind": entry.kind,
-        "title": entry.title,
+        "title": label,
+        "whole": entry.title,
         "detail": entry.detail[:_LONGEST_DETAIL],
         "time": format_duration(entry.step_ns) if entry.step_ns else "",
         "href": item_href(entry.item) if spec.has_dossier else href("overview", there),
@@ -100,6 +106,7 @@ def _runs(keys: Keys, words: str) -> list[dict[str, str]]:
                 {
                     "kind": "runs",
                     "title": group.title,
+                    "whole": group.title,
                     "detail": variants[:_LONGEST_DETAIL],
                     "time": "",
                     "href": href("overview", query_of(of_group)),
