@@ -42,6 +42,7 @@ class Label:
     anchor: Anchor = "middle"
     shift_px: tuple[float, float] = (0, 0)  # right and up
     is_boxed: bool = False  # in a box hardly wider than its words
+    is_head: bool = False  # above a stack
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,9 @@ def _head(
         name = Words(clipped(labels[side], max(9, 52 // n_panels)), is_bold=True)
         below = Words(text, colour=palette.muted, size_px=12)
         lines = ((name,), (below,))
-        drawing.labels.append(Label(x, 0, lines, palette.ink, 13, anchor, shift_px=(0, 25)))
+        drawing.labels.append(
+            Label(x, 0, lines, palette.ink, 13, anchor, shift_px=(0, 25), is_head=True)
+        )
 
 
 def time_axis(tall_ns: float) -> tuple[str, list[float], list[str]]:

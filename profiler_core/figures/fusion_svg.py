@@ -65,12 +65,14 @@ class Text:
     size_px: float
     words: tuple[Words, ...]
     is_boxed: bool = False  # in a box hardly wider than its words
+    is_head: bool = False  # above a stack
 
 
 @dataclass(frozen=True)
 class Svg:
     """All that the template needs."""
 
+    n_panels: int
     width: float
     height_px: int
     head_px: int
@@ -104,6 +106,7 @@ def fusion_svg(drawing: Drawing) -> Svg:
         return Strip(at, "\n".join(target.hover), target.position, target.panel)
 
     return Svg(
+        n_panels=1 + max((target.panel for target in drawing.targets), default=0),
         width=WIDTH,
         height_px=drawing.height_px,
         head_px=HEAD_PX,
@@ -159,5 +162,5 @@ def _texts(label: Label, per_ns: float) -> Iterable[Text]:
         y = middle + (number - (len(label.lines) - 1) / 2) * high
         yield Text(
             round(label.x * 100, 3), label.shift_px[0], round(y, 1),
-            label.anchor, label.colour, label.size_px, words, label.is_boxed,
+            label.anchor, label.colour, label.size_px, words, label.is_boxed, label.is_head,
         )  # fmt: skip

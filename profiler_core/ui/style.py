@@ -116,9 +116,9 @@ _RULES = """
 div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .st-key-fs_map_scroll { overflow-x:auto; }
 .st-key-fs_map_scroll > div { min-width:var(--fs-map-least,640px); }
-/* Beside a dossier the maps of two candidates fit into a window of 1280 px. */
+/* Beside a dossier the maps of all candidates fit into a window of 1280 px. */
 [data-testid=stMainBlockContainer]:has(.fs-dossier) .st-key-fs_map_scroll > div {
-  min-width:var(--fs-map-beside,500px); }
+  min-width:500px; }
 .fs-findings { max-width:1000px; }
 .fs-finding { display:grid; grid-template-columns:112px minmax(0,1fr) auto; gap:20px;
   padding:12px 0; border-top:1px solid var(--fs-line); font-size:14px; color:var(--fs-ink); }

@@ -1,12 +1,16 @@
 """The fusion page and the overview's waterfall in a real browser: clicks, filters, links."""
 
+import json
 import re
+import shutil
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Server, at_rest, ready, watched_page
+from tests.browser.conftest import Server, at_rest, capture_of, ready, watched_page
 from tests.browser.waiting import expect_to_fit, widths
+from tests.store.history.samples import SAMPLES
 
 pytestmark = pytest.mark.browser
 
@@ -206,6 +210,42 @@ def test_words_of_the_maps_keep_off_the_bars_beside_a_dossier(
     expect(page.locator(".fs-dossier")).to_be_visible()
     at_rest(page)
     assert page.locator(".st-key-fusion_map .plot").evaluate(_WORDS_OVER_BARS) == []
+
+
+@pytest.mark.parametrize("n_candidates", [3, 4])
+def test_maps_of_more_candidates_fit_beside_a_dossier_too(
+    page: Page, server: Server, n_candidates: int
+) -> None:
+    """At 1 280 px one had to scroll them sideways."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    with capture_of(server, "bert-of-five") as capture:
+        names = ("default", "reduce-overhead", "default-2", "reduce-overhead-2")[:n_candidates]
+        for name in ("eager", *names):
+            shutil.copytree(SAMPLES / "bert" / name.removesuffix("-2"), capture / name)
+            record = capture / name / "run.json"
+            record.write_text(
+                json.dumps(json.loads(record.read_text()) | {"variant": name, "run_id": name})
+            )
+        runs = [f"run/bert-of-five/{name}" for name in names]
+        page.goto(
+            server.link(
+                "fusion", baseline="run/bert-of-five/eager", candidate=runs, item="group:1.6"
+            )
+        )
+        ready(page)
+        expect(page.locator(".fs-dossier")).to_be_visible()
+        at_rest(page)
+        scrolled = page.locator(".st-key-fs_map_scroll")
+        assert scrolled.evaluate("map => map.scrollWidth - map.clientWidth") <= 1
+        plot = page.locator(".st-key-fusion_map .plot")
+        assert plot.evaluate(_WORDS_OVER_BARS) == []
+        heads = plot.locator("text.head").evaluate_all(
+            "heads => heads.map((head) => { const box = head.getBoundingClientRect();"
+            " return [box.top, box.left, box.right] })"
+        )
+        assert len(heads) == 4 * n_candidates
+        for (top, _, right), (next_top, left, _) in pairwise(sorted(heads)):
+            assert next_top > top or right < left
 
 
 def test_amounts_and_the_saving_keep_to_their_places_beside_a_dossier(

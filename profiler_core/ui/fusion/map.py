@@ -26,7 +26,6 @@ from profiler_core.ui.style import colors
 MOST_BESIDE = 4  # more have no room for a ribbon
 _BESIDE = -1
 _LEAST_PX = {1: 640, 2: 820}  # width of a map of so many candidates; a phone scrolls it
-_FIT_BESIDE = 2  # candidates whose maps a window of 1280 px has room for beside a dossier
 _LEAST_PANEL_PX = 290  # of each of more
 
 
@@ -105,8 +104,7 @@ def show_map(
         program_order=program_order,
     )
     width_px = _LEAST_PX.get(len(panels), _LEAST_PANEL_PX * len(panels))
-    beside = f"--fs-map-beside:{width_px}px;" if len(panels) > _FIT_BESIDE else ""
-    st.html(f"<style>:root {{ --fs-map-least:{width_px}px; {beside} }}</style>")
+    st.html(f"<style>:root {{ --fs-map-least:{width_px}px; }}</style>")
     with st.container(key="fs_map_scroll"):
         draw_map(
             drawing,
