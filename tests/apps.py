@@ -1,5 +1,6 @@
 """Pages under AppTest: opened alone, and read as text."""
 
+import re
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -24,8 +25,7 @@ def checked(app):
 def text_of(app):
     """All that stands on the page, HTML pieces included, where lines may end anywhere."""
     elements = (*app.get("html"), *app.markdown, *app.caption)
-    return (
-        "\n".join(str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements)
-        .replace("\u00a0", " ")
-        .replace("<wbr>", "")
+    text = "\n".join(
+        str(getattr(e, "value", None) or getattr(e.proto, "body", "")) for e in elements
     )
+    return re.sub(r"<wbr>|<span class=fs-whole>(.*?)</span>", r"\1", text).replace("\u00a0", " ")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,6 +16,7 @@ from profiler_core.ui.base_address import WIDE_COOKIE
 from profiler_core.ui.dossier.address import item_link
 from profiler_core.ui.links import plain_label
 
+NOTHING = "·"  # stands in a cell of a table for a number that there is none of
 _FRAME_ROW_PX = 31  # of st.dataframe, at the theme's size of type
 _FRAME_BORDERS_PX = 3
 _LEAST_CHANGE_NS = 50  # 0.05 µs
@@ -117,6 +119,30 @@ def wide_enough(columns: Mapping[str, Any], cells: Mapping[str, Iterable[Any]]) 
         width = max(column["width"], math.ceil(_DIGIT_PX * longest) + _CELL_PADDING_PX)
         fitting[name] = {**column, "width": width}
     return fitting
+
+
+def with_minus_signs(styled: Any, columns: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Signed numbers with "−", as everywhere else; `printf`, which Streamlit takes, writes "-".
+
+    It shows a number as the Styler writes it where its column has no format; sorting, copying and
+    its CSV keep the number.
+
+    Args:
+        styled: what is shown, a pandas Styler.
+        columns: as `st.dataframe` takes them, each with the width that `wide_enough` gave it.
+    """
+    unsigned = dict(columns)
+    for name in columns.keys() & set(styled.columns):
+        kind = columns[name].get("type_config") or {}
+        form = str(kind.get("format") or "")
+        if form.startswith("%+"):
+            styled = styled.format(partial(_signed, form), subset=[name], na_rep=NOTHING)
+            unsigned[name] = {**columns[name], "type_config": {**kind, "format": None}}
+    return styled, unsigned
+
+
+def _signed(form: str, number: float) -> str:
+    return (form % number).replace("-", "\N{MINUS SIGN}")
 
 
 def column_of_each_run(

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import streamlit as st
 
@@ -17,7 +18,7 @@ from profiler_core.store import library
 from profiler_core.ui import table
 from profiler_core.ui.dossier.draw import dossier_html
 from profiler_core.ui.fusion import table as fusion_table
-from profiler_core.ui.table import change_us, column_of_each_run, wide_enough
+from profiler_core.ui.table import change_us, column_of_each_run, wide_enough, with_minus_signs
 from tests.apps import opened
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
@@ -105,6 +106,20 @@ def test_no_number_loses_its_sign_at_the_left_of_its_column():
     assert narrow["width"] == 46
 
 
+def test_a_change_has_the_minus_sign_of_all_other_numbers_and_is_a_number_still():
+    frame = pd.DataFrame({"d": [-134.29, None, 5.0], "t": [-1.0, 2.0, 3.0]})
+    columns = {
+        "d": st.column_config.NumberColumn("Δ", format="%+.1f", width=46),
+        "t": st.column_config.NumberColumn("eager", format="%.1f", width=46),
+    }
+    styled, unsigned = with_minus_signs(frame.style, columns)
+    html = styled.to_html()
+    assert ("−134.3" in html, "+5.0" in html, "·" in html) == (True, True, True)
+    assert unsigned["d"]["type_config"]["format"] is None  # it would go before the text
+    assert unsigned["t"] == columns["t"]
+    assert list(styled.data["d"])[::2] == [-134.29, 5.0]
+
+
 @pytest.fixture(scope="module")
 def three_runs() -> Comparison:
     folder = CAPTURES.parents[2] / "sample_traces" / "bert"
@@ -135,7 +150,7 @@ def test_kernels_of_a_module_are_told_apart_by_their_names(three_runs):
     """Two read "elementwise_kernel<128, 2, at…{lambda(int)#1})", cut before what they compute."""
     html = str(dossier_html(dossier(three_runs, module_item("embeddings"))))
     listed = html[html.index("Kernels, slowest first") :]
-    rows = listed[: listed.index("</table>")].replace("<wbr>", "")
+    rows = re.sub("<wbr>|</?span[^>]*>", "", listed[: listed.index("</table>")])
     names = re.findall(r"<th scope=row[^>]*>\s*<a[^>]*>([^<]*)</a>", rows)
     assert len(names) == len(set(names)) == 7
     assert {

@@ -19,6 +19,7 @@ from profiler_core.ui.fusion.address import list_candidate, open_group
 from profiler_core.ui.links import plain_option
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import (
+    NOTHING,
     NameRoom,
     change_us,
     column_of_each_run,
@@ -30,6 +31,7 @@ from profiler_core.ui.table import (
     number_column,
     text_column,
     wide_enough,
+    with_minus_signs,
 )
 
 _LONGEST_HEAD = 10  # characters of a run's name
@@ -73,14 +75,15 @@ def show_table(
     rows = list(shown[:_MOST_ROWS])
     key = picking_key(f"fusion_table_{candidate}")
     cells = _cells(rows, measured, pair.over_ranks)
+    styled, columns = with_minus_signs(_styled(cells), wide_enough(_columns(pair), cells))
     st.dataframe(
-        _styled(cells),
+        styled,
         hide_index=True,
         height=frame_height(len(rows), most_px=420),
-        column_config=wide_enough(_columns(pair), cells),
+        column_config=columns,
         on_select=lambda: _from_table(key, rows, candidate),
         selection_mode="single-cell",
-        placeholder="·",
+        placeholder=NOTHING,
         key=key,
     )
     if len(shown) > _MOST_ROWS:

@@ -19,6 +19,7 @@ from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
 from profiler_core.ui.download import download_button
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import (
+    NOTHING,
     NameRoom,
     change_us,
     column_of_each_run,
@@ -28,6 +29,7 @@ from profiler_core.ui.table import (
     number_column,
     text_column,
     wide_enough,
+    with_minus_signs,
 )
 
 _HEIGHT_PX = 460
@@ -66,14 +68,16 @@ def show_kernels(
     columns = _columns(labels, span, measured)
     runs = sorted(range(len(labels)), key=lambda run: (run != 0, run != first, run))
     frame = _frame(labels, rows, measured, runs, is_compared=is_compared)
+    columns = wide_enough(columns, {str(name): frame[name] for name in frame})
+    styled, columns = with_minus_signs(_styled(frame), columns)
     st.dataframe(
-        _styled(frame),
+        styled,
         hide_index=True,
         height=frame_height(len(rows), most_px=_HEIGHT_PX),
-        column_config=wide_enough(columns, {str(name): frame[name] for name in frame}),
+        column_config=columns,
         on_select=lambda: _from_table(key, rows),
         selection_mode="single-cell",
-        placeholder="·",
+        placeholder=NOTHING,
         key=key,
     )
 

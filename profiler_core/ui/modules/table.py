@@ -15,6 +15,7 @@ from profiler_core.ui.dossier.address import item_in_url, open_item, picking_key
 from profiler_core.ui.modules.data import Shown
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import (
+    NOTHING,
     NameRoom,
     change_us,
     column_of_time,
@@ -24,6 +25,7 @@ from profiler_core.ui.table import (
     number_column,
     text_column,
     wide_enough,
+    with_minus_signs,
 )
 
 _MOST_ROWS = 2000
@@ -190,20 +192,22 @@ def _draw(
             return f"color:{palette.muted}"
         return f"color:{palette.better if change_us < 0 else palette.worse}"
 
+    styled, described = with_minus_signs(
+        styled.map(colour, subset=["delta"]) if shown.is_pair else styled,
+        wide_enough(_columns(shown, _name_px(columns["name"], _room_px(columns, shown))), columns),
+    )
     key = picking_key(key)
     st.dataframe(
-        styled.map(colour, subset=["delta"]) if shown.is_pair else styled,
+        styled,
         hide_index=True,
         height=frame_height(min(n, _MOST_ROWS), most_px=560),
-        column_config=wide_enough(
-            _columns(shown, _name_px(columns["name"], _room_px(columns, shown))), columns
-        ),
+        column_config=described,
         on_select=lambda: _from_table(key, items),
         selection_mode="single-cell",
         selection_default={
             "selection": {"cells": [] if position is None else [(position, "name")]}
         },
-        placeholder="·",
+        placeholder=NOTHING,
         key=key,
     )
     if n > _MOST_ROWS:
