@@ -41,16 +41,11 @@ def plain_kernel_name(name: str) -> str:
     return _NOISE.sub("", name) or name
 
 
-def readable_kernel_name(name: str) -> str:
-    """The plain name; of a mangled one its identifiers, and the first of its template's arguments.
+def unmangled_name(name: str) -> str:
+    """The identifiers of a mangled name, and the first of its template's; any other as it is.
 
     "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdI…" -> "ck_tile::kentry…Rmsnorm2dFwd".
     """
-    return _demangled(name)[0] or plain_kernel_name(name)
-
-
-def unmangled_name(name: str) -> str:
-    """The identifiers of a mangled name as `readable_kernel_name` has them; any other as it is."""
     return _demangled(name)[0] or name
 
 
@@ -93,7 +88,7 @@ def _identifiers(name: str, begin: int) -> tuple[str, int]:
 def short_kernel_name(name: str, longest: int = _LONGEST) -> str:
     """Without namespaces and arguments; functors and cutlass kernels keep their own name.
 
-    A mangled name is as `readable_kernel_name` reads it.
+    A mangled name is as `unmangled_name` reads it.
 
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …"
     -> "vectorized_elementwise_kernel CUDAFunctor_add".

@@ -11,7 +11,6 @@ modules of its group are not known, or are others, the number of operators of ea
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.ledger.merged_calls import merged_of, merged_with_holders
@@ -125,11 +124,6 @@ class ModuleTree:
         """`row.delta_ns`; None: it is a module's, and of a run the modules are unknown."""
         is_whole = row.path == STEP and not row.members
         return row.delta_ns if is_whole or self.untold_side is None else None
-
-    @cached_property
-    def by_path(self) -> Mapping[str, ModuleRow]:
-        """Each row by its path."""
-        return {row.path: row for row in self.rows}
 
 
 def pattern_of(path: str) -> str:

@@ -26,36 +26,34 @@ PHASE_OPACITY: dict[PhaseKind, float] = {
 _GAP_S = 0.5  # a line does not cross a longer pause
 # Held until the next sample; the others change smoothly.
 _STEPS: tuple[Key, ...] = ("sm_clock", "utilization", "temperature", "memory")
+_N_COLUMNS = 2  # of charts
 _NOT_FROM_ZERO: tuple[Key, ...] = ("sm_clock", "temperature", "memory")
 
 
-def telemetry_series(
-    labels: Mapping[int, str], lines: Lines, palette: Palette, *, n_columns: int = 2
-) -> go.Figure:
+def telemetry_series(labels: Mapping[int, str], lines: Lines, palette: Palette) -> go.Figure:
     """One small chart for each quantity that was sampled; the runs in their colours.
 
     Args:
         labels: of the runs, by their number among the chosen ones; 0 is the baseline.
         lines: all on one axis.
         palette: the mode's colours.
-        n_columns: charts beside each other.
     """
     figure = new_figure(palette)
     keys = lines.keys
-    n_rows = max(1, -(-len(keys) // n_columns))
+    n_rows = max(1, -(-len(keys) // _N_COLUMNS))
     height = n_rows * _ROW_PX + (n_rows - 1) * _GAP_PX + _TOP_PX + _BOTTOM_PX
     plot = height - _TOP_PX - _BOTTOM_PX
     for index, key in enumerate(keys):
-        row, column = divmod(index, n_columns)
+        row, column = divmod(index, _N_COLUMNS)
         top = 1 - row * (_ROW_PX + _GAP_PX) / plot
-        x_left = column / n_columns + (0.035 if column else 0.0)
+        x_left = column / _N_COLUMNS + (0.035 if column else 0.0)
         suffix = "" if not index else str(index + 1)
         of_key = [line for line in lines.lines if line.key == key]
-        is_last = index + n_columns >= len(keys)
+        is_last = index + _N_COLUMNS >= len(keys)
         figure.update_layout(
             {
                 f"xaxis{suffix}": {
-                    "domain": [x_left, (column + 1) / n_columns - (0.0 if column else 0.005)],
+                    "domain": [x_left, (column + 1) / _N_COLUMNS - (0.0 if column else 0.005)],
                     "anchor": f"y{suffix}",
                     "matches": "x" if index else None,
                     "showticklabels": is_last,

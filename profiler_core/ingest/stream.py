@@ -47,7 +47,6 @@ class Stream:
     block_bytes: int = BLOCK_BYTES  # the largest block
     noun: str = "events"  # what the meter counts, once somebody tells it
     meter: Meter = field(init=False)
-    _handles: list[BinaryIO] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """An empty name is the path's."""

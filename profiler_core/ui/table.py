@@ -79,18 +79,17 @@ def change_us(change_ns: float) -> float:
     return change_ns / 1e3 if abs(change_ns) >= _LEAST_CHANGE_NS else 0.0
 
 
-def column_of_time(label: str, longest: int, meaning: str, unit: str = "µs") -> Any:
-    """A column of one run's times, as wide as its head, which is cut in the middle.
+def column_of_time(label: str, longest: int, meaning: str) -> Any:
+    """A column of one run's times, µs, as wide as its head, which is cut in the middle.
 
     Args:
         label: of the run; the whole stands in the help.
         longest: characters of it that there is room for.
         meaning: for whoever points at the head.
-        unit: of the numbers.
     """
     head = clipped(label, longest)
     return number_column(
-        f"{head}, {unit}",
+        f"{head}, µs",
         format="%.1f",
         width=max(76, 34 + 7 * len(head)),
         help=f"{label}: {meaning}",
@@ -146,7 +145,7 @@ def _signed(form: str, number: float) -> str:
 
 
 def column_of_each_run(
-    name: str, head: str, labels: Sequence[str], meaning: str, *, width_px: int, form: str = "%g"
+    name: str, head: str, labels: Sequence[str], meaning: str, *, width_px: int
 ) -> dict[str, Any]:
     """A column of numbers for each run, by which each can be sorted: `head`, then `→ head`.
 
@@ -156,13 +155,12 @@ def column_of_each_run(
         labels: of the runs, the baseline first.
         meaning: for whoever points at the head.
         width_px: of the first one.
-        form: how numbers are written, as `st.column_config.NumberColumn` takes it.
     """
     return {
         f"{name}{run}": number_column(
             # Heads must differ.
             f"→ {head}" + "\u200b" * (run - 1) if run else head,
-            format=form,
+            format="%g",
             width=width_px + (12 if run else 0),
             help=f"{label}: {meaning}",
         )

@@ -7,8 +7,8 @@ import pytest
 from profiler_core.analysis.kernel_names import (
     kernel_labels,
     plain_kernel_name,
-    readable_kernel_name,
     short_kernel_name,
+    unmangled_name,
 )
 
 KENTRY = "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOnePassI"
@@ -46,7 +46,7 @@ AITER = "_ZN5aiter50fmoe_bf16_pertokenFp8_g1u1_vs_silu_1tg_ps_32x384E"
     ],
 )
 def test_a_mangled_name_is_read_as_its_identifiers(name, readable):
-    assert readable_kernel_name(name) == readable
+    assert unmangled_name(name) == readable
     assert short_kernel_name(name, 1 << 20) == readable
 
 

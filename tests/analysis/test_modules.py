@@ -41,6 +41,10 @@ STEPS = 2
 NOTHING = np.empty(0, dtype=np.int32)
 
 
+def by_path(tree):
+    return {row.path: row for row in tree.rows}
+
+
 def work(time_ns, n_kernels=1, moved=None, n_copies=0, **operators):
     """Kernels of so many operators of each module: `h_0__ln_1=2` is two of h.0.ln_1."""
     named = tuple((name.replace("__", "."), n) for name, n in operators.items())
@@ -101,11 +105,11 @@ def test_a_kernel_of_two_layers_is_in_both_with_its_share_and_the_sum_is_exact()
         STEP: (362, 154), ROOT: (350, 140), "h": (350, 140), "h.0": (100, 33), "h.1": (250, 107),
         "h.1.ln_1": (200, 67), "h.1.attn": (50, 40), OPTIMIZER: (7, 8), ELSEWHERE: (5, 6),
     }  # fmt: skip
-    layer = tree.by_path["h.1"].sides[1]
+    layer = by_path(tree)["h.1"].sides[1]
     assert (layer.n_kernels, layer.n_shared, layer.shared_ns) == (3, 2, 67)
-    assert tree.by_path["h"].sides[1].n_shared == 0  # nobody outside of both layers
-    assert tree.by_path["h.0"].sides[1].bytes_moved == pytest.approx(10)
-    assert tree.by_path["h.1"].sides[1].bytes_moved is None  # attention's are not known
+    assert by_path(tree)["h"].sides[1].n_shared == 0  # nobody outside of both layers
+    assert by_path(tree)["h.0"].sides[1].bytes_moved == pytest.approx(10)
+    assert by_path(tree)["h.1"].sides[1].bytes_moved is None  # attention's are not known
     assert tree.unknown_ns == (5, 6)
 
 
@@ -129,7 +133,7 @@ def of_three_layers(baseline):
     ],
 )
 def test_a_kernel_of_several_modules_is_divided_by_what_each_took_in_the_baseline(baseline, parts):
-    rows = module_tree(of_three_layers(baseline), (None, None)).by_path
+    rows = by_path(module_tree(of_three_layers(baseline), (None, None)))
     times = tuple(rows[name].sides[1].time_ns for name in ("norm", "add", "relu"))
     assert times == parts
     moved = tuple(rows[name].sides[1].bytes_moved for name in ("norm", "add", "relu"))
@@ -180,7 +184,7 @@ def test_every_row_is_the_sum_of_those_right_below_it_and_its_own():
         for row in tree.rows[1:]:
             below[row.above] += row.sides[number].time_ns
         assert below[STEP] == tree.root.sides[number].time_ns
-        assert below["h.1"] == tree.by_path["h.1"].sides[number].time_ns
+        assert below["h.1"] == by_path(tree)["h.1"].sides[number].time_ns
 
 
 def test_equal_layers_are_one_row_and_a_class_goes_by_its_name():
@@ -214,7 +218,7 @@ def test_layers_gain_nothing_where_nobody_knows_what_lies_in_them():
         is_untold = groups == (replayed,)
         assert ("2 × h.*" in line) is not is_untold
         # Nor does a table or a colour say that a layer became faster; of the whole step all do.
-        layer, whole = tree.by_path["h.0"], tree.root
+        layer, whole = by_path(tree)["h.0"], tree.root
         assert (tree.change_ns(layer) is None) is is_untold
         assert tree.change_ns(whole) == whole.delta_ns
         table = module_table(tree.rows, tree, labels, 9)
@@ -258,24 +262,24 @@ def test_changes_of_modules_are_known_up_to_half_of_the_time(unknown, side):
     )
     assert tree.unknown_shares == (0.0, unknown / 400)
     assert tree.untold_side == side
-    assert (tree.change_ns(tree.by_path["h.0"]) is None) is (side is not None)
+    assert (tree.change_ns(by_path(tree)["h.0"]) is None) is (side is not None)
 
 
 def test_a_modules_groups_come_with_its_share_and_whom_else_they_serve():
     ledger = across_layers()
     tree = module_tree(ledger, (None, None))
-    norm = parts_of(ledger, tree.by_path["h.1.ln_1"])
+    norm = parts_of(ledger, by_path(tree)["h.1.ln_1"])
     assert [(part.number, part.part_ns, part.others) for part in norm] == [
         (0, (100.0, 33.5), ("h.0",))
     ]
     assert norm[0].share == pytest.approx(0.67)
-    assert [part.number for part in parts_of(ledger, tree.by_path["h.1"])] == [0, 1]
+    assert [part.number for part in parts_of(ledger, by_path(tree)["h.1"])] == [0, 1]
 
 
 def test_what_groups_allocate_is_divided_as_their_kernels_are():
     tree = module_tree(across_layers(), ({0: 90.0, 1: 4.0}, None))
-    assert tree.by_path["h.0"].sides[0].made_bytes == 45.0
-    assert tree.by_path["h.1"].sides[0].made_bytes == 49.0
+    assert by_path(tree)["h.0"].sides[0].made_bytes == 45.0
+    assert by_path(tree)["h.1"].sides[0].made_bytes == 49.0
     assert tree.root.sides[1].made_bytes is None
 
 

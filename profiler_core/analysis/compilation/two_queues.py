@@ -130,20 +130,14 @@ def queues(
     )
 
 
-def replay_ns(
-    two: Queues, *, event_ns: float = 0.0, removed: bool = False, removed_event_ns: float = 0.0
-) -> float:
+def replay_ns(two: Queues, *, event_ns: float = 0.0) -> float:
     """Time of a step in the steady state.
 
     Args:
         two: the queues.
         event_ns: what the profiler costs the host for each event that it writes down.
-        removed: take the removable work away.
-        removed_event_ns: the same cost for the events of the removable work.
     """
     work = unprofiled(two.host_ns, two.host_events, event_ns)
-    if removed:
-        work = work - unprofiled(two.removable_ns, two.removable_events, removed_event_ns)
     return steady_step_ns(two, work, two.device_ns, two.waits)
 
 

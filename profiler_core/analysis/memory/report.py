@@ -76,7 +76,6 @@ def memory_report(
     stacks: Trace | None = None,
     snapshot: MemorySnapshot | None = None,
     measurement: Measurement | None = None,
-    device_bytes: int | None = None,
 ) -> MemoryReport:
     """What the files of one run say.
 
@@ -86,7 +85,6 @@ def memory_report(
             events too. Its sizes are those of the same steps.
         snapshot: of the allocator.
         measurement: its peaks are preferred: they know a CUDA graph's pool.
-        device_bytes: memory of the device, where known.
     """
     # What PyTorch's allocator holds beside an engine says nothing of what the run needs.
     is_measured = trace is not None and memory_note(trace) is None
@@ -99,7 +97,7 @@ def memory_report(
     history = history_of(snapshot) if snapshot is not None else None
     return MemoryReport(
         peaks=_peaks(measurement, curve, segments[0] if segments else None, history),
-        device_bytes=device_bytes or _device_bytes(trace),
+        device_bytes=_device_bytes(trace),
         n_steps=n_steps,
         curve=curve,
         live=_live(trace, stacks, curve, made),

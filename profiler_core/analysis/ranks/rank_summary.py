@@ -56,17 +56,15 @@ class RankSummary:
     on_gpu: bool = True  # False: operators and the collectives of gloo's threads, on a CPU
 
 
-def summarise_rank(trace: Trace, rank: int, work: pl.DataFrame | None = None) -> RankSummary:
+def summarise_rank(trace: Trace, rank: int) -> RankSummary:
     """Reduce a trace to what the job needs of it.
 
     Args:
         trace: of one rank.
         rank: as its file or its name says.
-        work: `categorise(trace)`, where it is there already.
     """
     described = distributed_info(trace)
-    if work is None:
-        work = categorise(trace)
+    work = categorise(trace)
     window = window_of(trace, work)
     on_host = host_collectives(trace, window, work.schema)
     work = pl.concat([work, on_host])

@@ -36,26 +36,25 @@ def pair_of_run(comparison: Comparison, run: int) -> Pair | None:
     return comparison.pairs[run - 1] if 1 <= run <= len(comparison.pairs) else None
 
 
-def related_group(pair: Pair, number: int, note: str = "") -> Related:
+def related_group(pair: Pair, number: int) -> Related:
     """One group of a pair's ledger."""
     group = pair.ledger.groups[number]
     return Related(
         group.title,
         group_item(pair.number + 1, number),
-        note or ", ".join(filter(None, (group.module, group.phase))),
+        ", ".join(filter(None, (group.module, group.phase))),
         (group.baseline_step_ns, group.candidate_step_ns),
     )
 
 
-def related_groups(pair: Pair, numbers: Iterable[int], sentence: str = "") -> Relation:
+def related_groups(pair: Pair, numbers: Iterable[int]) -> Relation:
     """Groups of a pair's ledger, the slowest first."""
     entries = slowest_first(related_group(pair, number) for number in numbers)
     return Relation(
         "became",
         pair.labels,
         tuple(entries[:MOST_RELATED]),
-        sentence,
-        max(0, len(entries) - MOST_RELATED),
+        n_left_out=max(0, len(entries) - MOST_RELATED),
     )
 
 

@@ -8,8 +8,7 @@ import streamlit as st
 
 from profiler_core.analysis.item import group_item
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.ui.dossier.address import item_in_url, open_item, with_item
-from profiler_core.ui.links import Query
+from profiler_core.ui.dossier.address import item_in_url, open_item
 
 OF = "of"  # counted from 1
 _BESIDE = "beside"
@@ -72,14 +71,3 @@ def show_candidate(candidate: int | None, listed: int) -> None:
         open_item(None)  # of another ledger
     st.query_params[OF] = str(candidate + 1)
     st.query_params[_BESIDE] = "no"
-
-
-def link_to_group(query: Query, candidate: int, group: int) -> dict[str, str | list[str]]:
-    """URL parameters of the fusion page with a group open.
-
-    Args:
-        query: of the chosen runs, with all candidates in their order.
-        candidate: counted from 0.
-        group: its place in the ledger.
-    """
-    return with_item({**query, OF: str(candidate + 1)}, group_item(candidate + 1, group))
