@@ -168,10 +168,10 @@ def _duckdb_version() -> str:
 
 def tools(work: Path, wanted: list[str], tracelens: str) -> list[Tool]:
     """Ourselves cold and warm, and the peers asked for."""
-    here = Path(sys.executable)
-    found = [
-        Tool("Fusionscope, cold", PEERS / "run_product.py", here, cold=True),
-        Tool("Fusionscope, reopened", PEERS / "run_product.py", here),
+    python = Path(sys.executable)
+    measured = [
+        Tool("Fusionscope, cold", PEERS / "run_product.py", python, cold=True),
+        Tool("Fusionscope, reopened", PEERS / "run_product.py", python),
     ]
     peers = {
         "hta": ("HTA 0.5.0", "run_hta.py", HTA),
@@ -179,8 +179,8 @@ def tools(work: Path, wanted: list[str], tracelens: str) -> list[Tool]:
     }
     for key, (name, script, requirement) in peers.items():
         if key in wanted and (tool := peer(name, script, work / key, requirement)) is not None:
-            found.append(tool)
-    return found
+            measured.append(tool)
+    return measured
 
 
 def main() -> None:

@@ -65,9 +65,8 @@ def main() -> None:
                 counts[name][outcome] += 1
                 print(f"{number:3d}  {name:22}  {outcome:12}  {text}", flush=True)
     print(f"\n{arguments.tries} tries, limit {arguments.limit}, {time.monotonic() - began:.0f} s")
-    for name, found in counts.items():
-        said = ", ".join(f"{n} {outcome}" for outcome, n in found.most_common())
-        print(f"{name:22}  {said}")
+    for name, outcomes in counts.items():
+        print(f"{name:22}  {', '.join(f'{n} {outcome}' for outcome, n in outcomes.most_common())}")
 
 
 def _capture(arguments: argparse.Namespace, out: Path) -> Path:

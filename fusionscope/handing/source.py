@@ -35,21 +35,21 @@ class Definitions:
         """The source of a module."""
         return "\n".join(self.lines)
 
-    def add(self, thing: Any) -> str:
+    def add(self, definition: Any) -> str:
         """Define a class or function that no other process can import; its name in the source.
 
         Raises:
             BadInput: its source is not known.
         """
-        if isinstance(thing, FunctionType) and thing.__name__ == "<lambda>":
-            name, source = "step", f"step = {_lambda_of(thing)}"
+        if isinstance(definition, FunctionType) and definition.__name__ == "<lambda>":
+            name, source = "step", f"step = {_lambda_of(definition)}"
         else:
-            name, source = thing.__name__, _source_of(thing)
+            name, source = definition.__name__, _source_of(definition)
         if name in self._made:
-            self._check_same(name, thing)
+            self._check_same(name, definition)
             return name
-        self._made[name] = thing
-        surroundings = _surroundings(thing)
+        self._made[name] = definition
+        surroundings = _surroundings(definition)
         for needed in _names_in(source, name):
             if needed in surroundings:
                 self._need(needed, surroundings[needed])
@@ -82,11 +82,11 @@ class Definitions:
             )
 
 
-def is_local(thing: Any) -> bool:
+def is_local(definition: Any) -> bool:
     """Is it a class or function that only this process has, of a cell, a script or another one?"""
-    if not isinstance(thing, type | FunctionType):
+    if not isinstance(definition, type | FunctionType):
         return False
-    return thing.__module__ == MAIN or "<" in thing.__qualname__
+    return definition.__module__ == MAIN or "<" in definition.__qualname__
 
 
 def _line_for(name: str, value: Any) -> str | None:
@@ -100,15 +100,15 @@ def _line_for(name: str, value: Any) -> str | None:
     return f"from {home} import {path} as {name}" if is_there and path.isidentifier() else None
 
 
-def _surroundings(thing: Any) -> Mapping[str, Any]:
+def _surroundings(definition: Any) -> Mapping[str, Any]:
     """The names that its source can see: of its module, and of the functions around it."""
-    if isinstance(thing, type):
-        methods = [value for value in vars(thing).values() if isinstance(value, FunctionType)]
-        names = dict(vars(sys.modules.get(thing.__module__, ModuleType(MAIN))))
+    if isinstance(definition, type):
+        methods = [value for value in vars(definition).values() if isinstance(value, FunctionType)]
+        names = dict(vars(sys.modules.get(definition.__module__, ModuleType(MAIN))))
         for method in methods:
             names |= _closure(method)
         return {name: value for name, value in names.items() if name != "__class__"}
-    return {**thing.__globals__, **_closure(thing)}
+    return {**definition.__globals__, **_closure(definition)}
 
 
 def _closure(function: FunctionType) -> dict[str, Any]:
@@ -127,25 +127,29 @@ def _names_in(source: str, own: str) -> Iterator[str]:
     return iter(dict.fromkeys(name for name in names if name != own))
 
 
-def _source_of(thing: Any) -> str:
+def _source_of(definition: Any) -> str:
     try:
-        text = _class_source(thing) if isinstance(thing, type) else inspect.getsource(thing)
+        text = (
+            _class_source(definition)
+            if isinstance(definition, type)
+            else inspect.getsource(definition)
+        )
         source = dedent(text)
         ast.parse(source)
     except (OSError, TypeError, SyntaxError):
-        raise _unknown(thing) from None
+        raise _unknown(definition) from None
     return source
 
 
-def _class_source(thing: type) -> str:
+def _class_source(definition: type) -> str:
     """By the file of its methods: a class of a cell knows none of its own."""
     files = [
         value.__code__.co_filename
-        for value in vars(thing).values()
+        for value in vars(definition).values()
         if isinstance(getattr(value, "__code__", None), CodeType)
     ]
     cells = [name for name in reversed(list(linecache.cache)) if _is_cell(name)]
-    main_file = getattr(sys.modules.get(thing.__module__), "__file__", None)
+    main_file = getattr(sys.modules.get(definition.__module__), "__file__", None)
     for file in dict.fromkeys([*files, *filter(None, [main_file]), *cells]):
         lines = linecache.getlines(file)
         try:
@@ -153,7 +157,7 @@ def _class_source(thing: type) -> str:
         except SyntaxError:  # a cell with magics, or no Python
             continue
         for node in reversed(list(ast.walk(tree))):
-            if isinstance(node, ast.ClassDef) and node.name == thing.__name__:
+            if isinstance(node, ast.ClassDef) and node.name == definition.__name__:
                 first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
                 return "".join(lines[first - 1 : node.end_lineno])
     raise OSError
@@ -189,8 +193,8 @@ def _parsed(text: str) -> ast.AST | None:
     return None
 
 
-def _unknown(thing: Any) -> BadInput:
-    name = getattr(thing, "__qualname__", repr(thing))
+def _unknown(definition: Any) -> BadInput:
+    name = getattr(definition, "__qualname__", repr(definition))
     return BadInput(
         f"The source of {name} is not known, so it cannot be handed to the process that measures.",
         remedy=REMEDY,

@@ -66,7 +66,7 @@ def _counted(findings: Sequence[Finding]) -> list[Finding]:
         if not others:
             counted.append(finding)
         elif finding.is_bound and _amount_ns(finding) > sum(map(_amount_ns, others)):
-            kept = [other for other in counted if not any(other is one for one in others)]
+            kept = [other for other in counted if not any(other is rival for rival in others)]
             counted = [*kept, finding]
     return counted
 

@@ -49,12 +49,12 @@ def texts_in(value: object) -> Iterator[str]:
 
 def _repeated(text: str, sent: Collection[str]) -> list[str]:
     """What of it holds a folder of the server, and stands in the text by itself; longest first."""
-    found = set()
+    secrets = set()
     for words in sent:
         if _without(words) != words:  # else nothing of it is touched
             cut = (words[:n] for n in (len(words), *_CUT_AT))
-            found |= {shown for shown in cut if shown in text and _stands_alone(shown, text)}
-    return sorted(found, key=len, reverse=True)
+            secrets |= {shown for shown in cut if shown in text and _stands_alone(shown, text)}
+    return sorted(secrets, key=len, reverse=True)
 
 
 def _stands_alone(words: str, text: str) -> bool:

@@ -51,6 +51,14 @@ def test_a_step_that_takes_longer_alone_is_noted_and_one_that_does_not_is_not():
     assert notes_of(replayed(alone=same)) == notes_of(replayed()) == []
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_rounds_differ_by_is_not_noted(sign):
+    for share, n_notes in ((0.019, 0), (0.021, 1)):
+        wall_ns = round(100_500_000 * (1 + sign * share))
+        alone = Telemetry(started_ns=0, wall_ns=wall_ns, n_steps=130)
+        assert len(notes_of(replayed(alone=alone))) == n_notes, share
+
+
 def test_no_step_is_no_time():
     empty = Telemetry(started_ns=0, wall_ns=0, n_steps=0)
     assert repeated(replayed(alone=empty).record.measurement, on_gpu=True) == repeated(

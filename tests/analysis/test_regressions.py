@@ -132,6 +132,9 @@ def test_zeros_for_gradients_that_nobody_uses():
     assert finding.evidence.startswith("3 fills in the backward")
     forward = replace(case.ledger, groups=(replace(fills, phase="forward"), *others))
     assert zero_tangents(replace(case, ledger=forward)) is None
+    for share, is_told in ((0.0019, False), (0.0021, True)):
+        edited.__dict__["step_ns"] = 60_000 / share
+        assert (zero_tangents(edited) is not None) == is_told
 
 
 def test_collectives_that_got_slower_are_another_ranks_doing():

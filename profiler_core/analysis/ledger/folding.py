@@ -176,7 +176,7 @@ def fold(
         FoldedGroup(tuple(groups[number] for number in same), tuple(same))
         for same in kinds.values()
     ]
-    return tuple(sorted(folded, key=lambda one: one.delta_ns))
+    return tuple(sorted(folded, key=lambda group: group.delta_ns))
 
 
 def in_program_order(groups: Sequence[FusionGroup]) -> tuple[FoldedGroup, ...]:

@@ -41,14 +41,14 @@ def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -
         computes: what product it is; "": none.
         category: of the kernel, where it is no product.
     """
-    what = computes or category
+    work = computes or category
     if not rooflines:
-        return f"{capitalised(what)}."
+        return f"{capitalised(work)}."
     line = rooflines[-1]
     if computes:  # its bytes alone would call one that is short of FLOPs slow
-        line = next((one for one in rooflines[::-1] if one.compute_share is not None), line)
+        line = next((r for r in rooflines[::-1] if r.compute_share is not None), line)
     shares = _shares(line)
-    return f"{capitalised(what)} at {shares}." if shares else f"{capitalised(what)}."
+    return f"{capitalised(work)} at {shares}." if shares else f"{capitalised(work)}."
 
 
 def _shares(line: Roofline) -> str:

@@ -66,8 +66,8 @@ def _user_by_kernel(client: Address, server: Address) -> int | None:
     """The same, asked for this one socket."""
     ends = [_packed(client), _packed(server)]
     family = socket.AF_INET if all(len(ip) == _IPV4_BYTES for ip in ends) else socket.AF_INET6
-    one = _SOCKET.pack(client[1], server[1], *ends, bytes(4), _ANY_COOKIE)
-    asked = _ASKED.pack(family, socket.IPPROTO_TCP, 0, 0, _ANY_STATE) + one
+    packed_socket = _SOCKET.pack(client[1], server[1], *ends, bytes(4), _ANY_COOKIE)
+    asked = _ASKED.pack(family, socket.IPPROTO_TCP, 0, 0, _ANY_STATE) + packed_socket
     header = _HEADER.pack(_HEADER.size + len(asked), _SOCK_DIAG_BY_FAMILY, _REQUEST, 1, 0)
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
@@ -80,7 +80,7 @@ def _user_by_kernel(client: Address, server: Address) -> int | None:
         return None  # an error: there is no such socket
     _, state, _, _, described, *_, uid, inode = _ANSWER.unpack_from(answer, _HEADER.size)
     # Where nothing is connected, the kernel answers with what listens at the client's address.
-    is_this = state != _LISTENING and described[:4] == one[:4]
+    is_this = state != _LISTENING and described[:4] == packed_socket[:4]
     return int(uid) if is_this and inode else None
 
 

@@ -39,9 +39,9 @@ def _offer(upload: incoming.Unopened, who: Asker) -> Arrived | None:
     n_more = len(upload.names) - _MOST_NAMES
     more = f" and {n_more} more" if n_more > 0 else ""
     when = minute(datetime.fromtimestamp(upload.arrived_s, UTC).isoformat())
-    said = f"{names}{more}: {format_bytes(upload.n_bytes)}, arrived {when} and not opened yet."
+    caption = f"{names}{more}: {format_bytes(upload.n_bytes)}, arrived {when} and not opened yet."
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"{plain_label(said)} It is deleted after a day.")
+        st.caption(f"{plain_label(caption)} It is deleted after a day.")
         is_wanted = st.button("Open", key=f"fs_open_{upload.upload_id}")
         if st.button("Delete", key=f"fs_discard_{upload.upload_id}"):
             _discard(upload.upload_id, who.person, "deleted unopened")

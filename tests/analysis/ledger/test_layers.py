@@ -9,6 +9,8 @@ from profiler_core.analysis.ledger.stretches import Stretch, stretches
 def test_a_stretch_repeats_three_times_and_more():
     assert stretches("headABCDABCDABCDtail") == [Stretch(4, 4, 3)]
     assert stretches("ABCDABCD") == []
+    assert stretches([*range(600)] * 3) == [Stretch(0, 600, 3)]
+    assert stretches([*range(601)] * 3) == []  # searching is square in the length of a layer
     assert stretches("AB" * 8) == [Stretch(0, 4, 4)]
     assert stretches("ABCDE" * 3 + "x" + "abcd" * 3) == [Stretch(0, 5, 3), Stretch(16, 4, 3)]
 
