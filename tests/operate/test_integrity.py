@@ -147,6 +147,20 @@ def test_what_hides_behind_size_and_time_verify_sees(run, directory, capsys):
     assert "torch_logs.txt has the same" in answer["sentence"]
 
 
+def test_a_run_whose_rounds_say_when_they_began_is_the_same_run_again(home, tmp_path):
+    """What a capture writes of its rounds, and the history keeps only in part."""
+    copies = [redated_copy(folder, "c3") for folder in (home, tmp_path / "sent")]
+    for directory in copies:
+        run_json = directory / "run.json"
+        run = json.loads(run_json.read_text())
+        for begun, timed in enumerate(run["measurement"]["rounds"]):
+            timed |= {"started_ns": 1_795_299_016_577_451_146 + begun, "cpu": 3}
+        run_json.write_text(json.dumps(run))
+    recorded = history.record(copies[0])
+    assert history.record(copies[0]) == recorded
+    assert history.receive(copies[1])[0] == (recorded,)
+
+
 def test_without_a_history_nothing_was_recorded_and_none_is_made(home, capsys):
     paths = [redated_copy(home, "c1", variant=variant) for variant in ("eager", "default")]
     assert main(["gate", *map(str, paths)]) in (0, 1, 3)

@@ -44,7 +44,7 @@ from profiler_core.store.history.packing import FileMark, file_marks
 from profiler_core.store.history.query import is_deleted, refuse_if_deleted, run_if_recorded
 from profiler_core.store.history.query import run as recorded_run
 from profiler_core.store.history.regressions import notice_regression
-from profiler_core.store.history.rows import row_of
+from profiler_core.store.history.rows import kept_rounds, row_of
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.trash import go_along, restore
 from profiler_core.store.history.trash_list import in_trash
@@ -197,7 +197,8 @@ def _same_run(
         refuse_id_of_capture(run_record.run_id, key)
         return None
     rounds = run_record.measurement.rounds if run_record.measurement else ()
-    if recorded.status == run_record.status and recorded.rounds != rounds:
+    is_timed_alike = kept_rounds(recorded.rounds) == kept_rounds(rounds)
+    if recorded.status == run_record.status and not is_timed_alike:
         raise _contradiction(called, recorded, "its rounds were others")
     try:
         directory = directory_of(recorded)

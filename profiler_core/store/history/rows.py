@@ -1,7 +1,7 @@
 """Rows of the table `runs` as records, and back. What came from a file is made storable."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -47,9 +47,13 @@ def row_of(run: RecordedRun) -> dict[str, Any]:
     """The columns of `runs`, without `metrics_version`."""
     plain = {name: getattr(run, name) for name in _PLAIN}
     numbers = {name: getattr(run.metrics, name) for name in METRICS}
-    rounds = [[r.index, r.order, r.n_steps, r.wall_ns] for r in run.rounds]
-    storable: dict[str, Any] = stored({**plain, **numbers, "rounds": rounds})
+    storable: dict[str, Any] = stored({**plain, **numbers, "rounds": kept_rounds(run.rounds)})
     return storable
+
+
+def kept_rounds(rounds: Sequence[Round]) -> list[list[int]]:
+    """What the history keeps of each round: index, order, steps, wall time in ns."""
+    return [[r.index, r.order, r.n_steps, r.wall_ns] for r in rounds]
 
 
 def stored(value: Any) -> Any:
