@@ -16,7 +16,7 @@ from types import FrameType
 _log = logging.getLogger(__name__)
 
 _POLL_S = 0.2
-_STARTS_WITHIN_S = 20.0  # who ends earlier, the first time, cannot start at all
+_STARTS_WITHIN_S = 20.0  # who ends by itself earlier, the first time, cannot start at all
 _GRACE_S = 25.0  # for answers that are under way
 _FIRST_DELAY_S, _LONGEST_DELAY_S = 1.0, 30.0
 
@@ -80,7 +80,8 @@ class Workers:
         if status is None:
             return None
         lived_s = now - worker.started_s
-        if worker.n_starts == 1 and lived_s < _STARTS_WITHIN_S:
+        is_killed = status == -signal.SIGKILL  # for want of memory, say
+        if worker.n_starts == 1 and lived_s < _STARTS_WITHIN_S and not is_killed:
             _log.error("Worker %s ended at once, with status %d.", name, status)
             return status if status > 0 else 1
         is_well = lived_s >= _STARTS_WITHIN_S

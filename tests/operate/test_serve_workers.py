@@ -87,6 +87,18 @@ def test_one_that_ends_is_started_again_and_the_other_goes_on(tmp_path):
     assert ended(process, signal.SIGTERM) == 0
 
 
+def test_one_that_is_killed_while_it_starts_takes_nobody_along(tmp_path):
+    """As by a machine that runs out of memory, which says nothing of whether it can start."""
+    process = supervisor(WELL, tmp_path, "a", "b", starts_within_s=60.0)
+    before = pids(tmp_path, 2)
+    os.kill(before["a"], signal.SIGKILL)
+    (tmp_path / f"a-{before['a']}").unlink()
+    after = pids(tmp_path, 2)
+    assert after["a"] != before["a"]
+    assert after["b"] == before["b"]
+    assert ended(process, signal.SIGTERM) == 0
+
+
 def test_one_that_cannot_start_ends_the_server_with_its_status(tmp_path):
     process = supervisor(BROKEN, tmp_path, "a", starts_within_s=60.0)
     _, said = process.communicate(timeout=60)
