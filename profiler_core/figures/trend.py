@@ -146,6 +146,7 @@ def _name_shifts(
             yshift=26 if point.run.git_commit else 18,
             text="<br>".join(map(plotly_text, texts)),
             showarrow=False,
+            bgcolor=palette.surface,  # the line of a change may run through it
             font={"size": 12, "color": palette.worse if ratio > 1 else palette.better},
         )
 

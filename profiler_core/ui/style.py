@@ -170,6 +170,9 @@ a.fs-link:hover { text-decoration:underline; }
 .fs-told td:last-child, td.fs-nowrap, .fs-t.fs-buffers th:nth-child(2) { white-space:nowrap;
   overflow-wrap:normal; }
 .fs-whole { white-space:nowrap; }
+[data-testid=stWidgetLabel] .stTooltipIcon { padding-left:4px; }
+input:placeholder-shown { text-overflow:ellipsis; }
+[data-testid=stButtonGroup] [role=radiogroup] { flex-wrap:wrap; }
 .fs-wide { min-width:20ch; }
 .fs-free { overflow-wrap:anywhere; min-width:22ch; }
 .fs-t.fs-told th, .fs-t.fs-nodes th { font-size:13px; }

@@ -90,6 +90,15 @@ def test_a_shift_beyond_the_noise_is_written_at_its_point():
     assert [note.text for note in figure.layout.annotations] == ["+7 %"]
 
 
+def test_the_line_of_a_change_does_not_strike_a_shift_through():
+    """A dotted line "torch 2.12.0" ran through the "−8 %" of the same run."""
+    moved = slower(recorded(n=1, environment={"torch": "2.12.0"}), 1.07)
+    figure = trend_figure(chart_of([recorded(n=0), moved]), "step_time_ns", LIGHT, order="time")
+    assert {note.text: note.bgcolor for note in figure.layout.annotations} == {
+        "+7 %": LIGHT.surface, "torch 2.12.0": None,
+    }  # fmt: skip
+
+
 def test_the_commit_stands_below_a_shift():
     after = replace(slower(recorded(n=1), 1.07), git_commit="<b>abcdef0123")
     figure = trend_figure(chart_of([recorded(n=0), after]), "step_time_ns", LIGHT, order="time")

@@ -1,5 +1,6 @@
 """The list of runs has the profiled time of a bare trace, once somebody has read it."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -46,3 +47,14 @@ def test_a_run_with_neither_has_none(home):
         (home / variant / "trace.json.gz").unlink()
         (home / variant / "torch_logs.txt").write_text("V1121 10:00:00.000000 1 torch/x.py:1] hi")
     assert "profiled" not in text_of(opened("runs"))
+
+
+def test_a_run_that_is_captured_now_is_no_warning(home):
+    """ "eager, default: running, being captured now." stood in the colour of a failure below."""
+    for variant in ("eager", "default"):
+        record = json.loads((CAPTURES / f"breaky.{variant}" / "run.json").read_text())
+        record |= {"status": "running"}
+        (home / variant / "run.json").write_text(json.dumps(record))
+    text = text_of(opened("runs"))
+    assert text.count(">running</span>") == 2
+    assert "being captured now." not in text

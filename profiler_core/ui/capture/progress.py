@@ -153,8 +153,9 @@ def _results(job: Job) -> None:
             go_to("sweep", query)
         return
     for entry in group.entries:
-        if entry.run.status in ("failed", "lost") and entry.run.error:
-            _note(entry.run.error, before=entry.variant)
+        error = entry.run.error if entry.run.status in ("failed", "lost") else None
+        if error and error not in (job.error or ""):  # which stands above
+            _note(error, before=entry.variant)
     keys = tuple(entry.key for entry in group.entries if entry.is_readable)
     label = "See the comparison" if len(keys) > 1 else "See the run"
     if keys and st.button(label, type="primary", key=f"fs_see_{job.job_id}"):

@@ -124,7 +124,7 @@ def _variants(group: Comparable) -> str:
         cells.append(_variant(entry, label, base, is_baseline=entry is group.baseline))
         error = entry.problem or entry.run.error
         what = what_happened(entry.run.status, error)
-        if what:
+        if what and entry.run.status != "running":  # of which the badge says all
             named.setdefault(what, []).append(label)
     sentences = "".join(
         f"<p class='fs-note fs-w'>{escape(', '.join(labels))}: {escape(what)}</p>"
