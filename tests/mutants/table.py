@@ -657,4 +657,20 @@ MUTANTS = (
         "    if any(unit not in places for unit in own):\n        return None\n", "",
         ("ledger/test_layers.py",),
     ),
+    Mutant(
+        "wording/notes.py", "what rounds differ by is not noted of a step alone on the GPU",
+        "_LEAST_ALONE = 0.02", "_LEAST_ALONE = 0.01", ("test_alone.py",),
+    ),
+    Mutant(
+        "finding_rules/half_precision.py", "products below three tenths of the step are no lever",
+        "_LEAST = 0.3", "_LEAST = 0.15", ("test_findings.py",),
+    ),
+    Mutant(
+        "finding_rules/zero_tangents.py", "fills below two thousandths of the step are no news",
+        "_LEAST = 0.002", "_LEAST = 0.001", ("test_regressions.py",),
+    ),
+    Mutant(
+        "finding_rules/compiler.py", "guards are told from a twentieth of the step on",
+        "_LEAST_GUARDS = 0.05", "_LEAST_GUARDS = 0.1", ("test_findings.py",),
+    ),
 )  # fmt: skip
