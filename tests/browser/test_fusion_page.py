@@ -50,6 +50,17 @@ _WORDS_OVER_BARS = """(plot) => {
 }"""
 
 
+# Free px to the left and right of the saving's words in their box, the least of all.
+_ROOM_OF_SAVINGS = """(plot) => {
+    const boxes = [...plot.querySelectorAll('.saving')].map((box) => box.getBoundingClientRect());
+    return Math.min(...[...plot.querySelectorAll('text.boxed')].map((text) => {
+        const words = text.getBoundingClientRect();
+        const box = boxes.find((box) => box.left < words.right && words.left < box.right);
+        return Math.min(words.left - box.left, box.right - words.right);
+    }));
+}"""
+
+
 def _strips(page: Page, panel: int) -> Locator:
     """What takes the clicks of a candidate's panel of the map."""
     return page.locator(f".st-key-fusion_map .strip.opens[data-panel='{panel}']")
@@ -209,7 +220,10 @@ def test_words_of_the_maps_keep_off_the_bars_beside_a_dossier(
     ready(page)
     expect(page.locator(".fs-dossier")).to_be_visible()
     at_rest(page)
-    assert page.locator(".st-key-fusion_map .plot").evaluate(_WORDS_OVER_BARS) == []
+    plot = page.locator(".st-key-fusion_map .plot")
+    assert plot.evaluate(_WORDS_OVER_BARS) == []
+    if width > 1280:  # 2.3 px at 1440 are none where the font is another
+        assert plot.evaluate(_ROOM_OF_SAVINGS) > 3
 
 
 @pytest.mark.parametrize("n_candidates", [3, 4])
@@ -237,6 +251,8 @@ def test_maps_of_more_candidates_fit_beside_a_dossier_too(
         at_rest(page)
         scrolled = page.locator(".st-key-fs_map_scroll")
         assert scrolled.evaluate("map => map.scrollWidth - map.clientWidth") <= 1
+        choice = page.get_by_role("radiogroup", name="Candidate", exact=True)
+        assert choice.evaluate("group => group.scrollWidth - group.clientWidth") <= 1
         plot = page.locator(".st-key-fusion_map .plot")
         assert plot.evaluate(_WORDS_OVER_BARS) == []
         heads = plot.locator("text.head").evaluate_all(
