@@ -1,10 +1,12 @@
 """Time that a job loses to its exchange: transfers that nothing hides, kernels that they slow."""
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.op_work import PRODUCTS
 from profiler_core.analysis.ranks.collective_kinds import plural
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.exchanges import ExchangeKind, by_kind
 from profiler_core.analysis.what_if.change import Change, Lever
+from profiler_core.model.inductor import CompiledGraph
 from profiler_core.units import format_count, format_duration, format_share
 
 # Of a kind's transfers: from this share on what follows each of them needs its result.
@@ -15,8 +17,7 @@ _IN_GRAPH = "c10d_functional"  # of a graph's node that is a collective
 _BUCKETS = (
     "DDP: try other buckets (bucket_cap_mb=100): larger ones make fewer calls, of which the last "
     "alone is exposed but longer. Keep torch._dynamo.config.optimize_ddp on, which cuts the graph "
-    "where buckets end, or set it to python_reducer beside torch._dynamo.config.compiled_autograd, "
-    "and gradients are summed in the compiled backward pass."
+    "where buckets end."
 )
 _PREFETCH = (
     "FSDP2: ask for weights earlier (set_modules_to_forward_prefetch and "
@@ -27,6 +28,12 @@ _PIPELINED = (
     "What follows each of them needs its result, as in tensor parallelism: only cutting both in "
     "parts overlaps them, as torch._inductor.config._micro_pipeline_tp does with symmetric memory; "
     "sequence parallelism moves less beside norms."
+)
+_AT_THE_END = (
+    "They sum gradients inside of the compiled graph, which computes nothing with the sums and "
+    "still waits for each: Inductor has put them behind the work that could hide them. DDP's own "
+    "reducer sends each bucket as soon as it is full: leave torch._dynamo.config.optimize_ddp at "
+    "True, and compare."
 )
 _REORDER = (
     " They are in the compiled graph: torch._inductor.config.reorder_for_compute_comm_overlap "
@@ -78,18 +85,42 @@ def _idle_kept(facts: Facts) -> float:
 
 def _remedy(facts: Facts, worst: ExchangeKind) -> tuple[Lever, str]:
     """What may hide transfers of this kind: the lever, and the sentences about it."""
+    graphs = facts.code.graphs if facts.code is not None else ()
+    in_graph = [graph for graph in graphs if _has_collectives(graph)]
     lever: Lever = "hidden_transfers"
     if worst.kind in _SHARDED:
         lever, advice = "gathered_ahead", _PREFETCH
-    elif worst.holding_up_ns >= _IN_LINE * worst.transfer_ns:
-        advice = _PIPELINED
-    else:
+    elif worst.holding_up_ns < _IN_LINE * worst.transfer_ns:
         lever, advice = "other_buckets", _BUCKETS
-    graphs = facts.code.graphs if facts.code is not None else ()
-    nodes = (node for graph in graphs for node in graph.post_nodes)
-    if any(_IN_GRAPH in node.target for node in nodes):
-        return "hidden_transfers", advice + _REORDER
-    return lever, advice
+    elif in_graph and not any(_computes_with_results(graph) for graph in in_graph):
+        advice = _AT_THE_END
+    else:
+        advice = _PIPELINED
+    return ("hidden_transfers", advice + _REORDER) if in_graph else (lever, advice)
+
+
+def _has_collectives(graph: CompiledGraph) -> bool:
+    return any(_IN_GRAPH in node.target for node in graph.post_nodes)
+
+
+def _computes_with_results(graph: CompiledGraph) -> bool:
+    """Whether a product takes what a collective of the graph brought, however far behind it.
+
+    Activations of tensor parallelism go on to the next layer, gradients of DDP to the optimizer.
+    """
+    brought: set[str] = set()
+    for node in graph.post_nodes:
+        if _IN_GRAPH in node.target or brought.intersection(node.arguments):
+            brought.add(node.name)
+            if _operator(node.target) in PRODUCTS:
+                return True
+    return False
+
+
+def _operator(target: str) -> str:
+    """`torch.ops.aten.mm.default` -> `aten::mm`, as the profiler names it."""
+    words = target.removeprefix("torch.ops.").split(".")
+    return "::".join(words[:2])
 
 
 def slowed_kernels(facts: Facts) -> Finding | None:

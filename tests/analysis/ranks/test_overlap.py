@@ -14,6 +14,7 @@ from profiler_core.analysis.rows.overlap import overlap_sentences, overlap_table
 from profiler_core.analysis.rows.ranks import collective_rows
 from profiler_core.cli.explained import explanation_text
 from profiler_core.cli.main import main
+from profiler_core.ingest.inductor.graphs import read_graph
 from profiler_core.model.inductor import CompiledGraph, GraphNode, InductorLog
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.run import Run
@@ -181,15 +182,47 @@ def test_inductors_passes_are_named_where_the_collectives_are_in_its_graph():
     assert "set_modules_to_forward_prefetch" in advice
 
 
+SUMS = """
+    mm: "f32[8, 8]" = torch.ops.aten.mm.default(permute, tangents_1);
+    all_reduce_: "f32[64]" = torch.ops._c10d_functional.all_reduce_.default(reshape, 'avg', '0');
+    wait_tensor: "f32[64]" = torch.ops._c10d_functional.wait_tensor.default(all_reduce_);
+    reshape_1: "f32[8, 8]" = torch.ops.aten.reshape.default(wait_tensor, [8, 8]);
+"""
+TAKES = '    addmm: "f32[8, 8]" = torch.ops.aten.addmm.default(bias, reshape_1, permute_1);\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "not_told"),
+    [(SUMS, "computes nothing with the sums", "_micro_pipeline_tp"),
+     (SUMS + TAKES, "_micro_pipeline_tp", "nothing with the sums")],
+)  # fmt: skip
+def test_sums_that_nothing_computes_with_are_no_activations(text, told, not_told):
+    """DDP's gradients in the compiled backward pass; on two H200s all of them held kernels up."""
+    worst = exchange.by_kind(critical(JOBS / "ddp-spin" / "default").exchanges)[0]
+    in_line = replace(worst, holding_up_ns=worst.transfer_ns)
+    facts = _Code()
+    facts.code = InductorLog(graphs=(replace_nodes(facts.code.graphs[0], read_graph(text)),))
+    lever, advice = exchange._remedy(facts, in_line)
+    assert lever == "hidden_transfers"
+    assert told in advice and not_told not in advice
+    assert "reorder_for_compute_comm_overlap" in advice
+
+
+def replace_nodes(graph, nodes):
+    assert len(nodes) >= 4
+    return CompiledGraph(compile_id="0/0", direction=graph.direction, calls=(), post_nodes=nodes)
+
+
 def test_the_installed_torch_has_what_the_remedies_name():
     import torch._dynamo.config as dynamo
     import torch._inductor.config as inductor
     from torch.distributed.fsdp import FSDPModule
 
     text = exchange._BUCKETS + exchange._PREFETCH + exchange._PIPELINED + exchange._REORDER
+    text += exchange._AT_THE_END
     names = set(re.findall(r"torch\._(dynamo|inductor)\.config\.(\w+)", text))
     names |= {("inductor", name) for name in re.findall(r"bucket_\w+_fx", text)}
-    assert len(names) == 7
+    assert len(names) == 6
     for module, name in names:
         assert hasattr(dynamo if module == "dynamo" else inductor, name), name
     for name in re.findall(r"set_modules_to_\w+", text):
