@@ -6,6 +6,7 @@ from pathlib import Path
 
 from profiler_core import home
 from profiler_core.analysis.experiment.leading import leader_of
+from profiler_core.analysis.experiment.realised import predictions_of
 from profiler_core.analysis.rows.experiment import saved_text
 from profiler_core.analysis.wording.experiment import (
     evidence,
@@ -153,7 +154,7 @@ def text_of(experiment: Experiment) -> str:
             outcome(trial, leader, batch.held_against(trial)),
             format_duration(trial.step_ns),
             "–" if trial.speedup is None else format_ratio(trial.speedup.ratio),
-            ", ".join(dict.fromkeys(map(gain_text, trial.predicted))) or "–",
+            ", ".join(map(gain_text, predictions_of(trial, batch, experiment)[:1])) or "–",
             saved_text(trial),
             format_duration(None if trial.first_call_s is None else trial.first_call_s * 1e9),
             format_bytes(trial.peak_bytes),

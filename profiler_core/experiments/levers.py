@@ -170,7 +170,8 @@ LEVERS: tuple[Lever, ...] = (
 )  # fmt: skip
 
 # What a finding asks for (the lever of its change, else its own key) -> the levers that may do it,
-# each with the one word that does; "": whichever.
+# each with the one word that does; "": whichever. The first does what the finding predicts, the
+# others a part of it at most.
 CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "graph_replay": (("mode", "reduce-overhead"), ("combo_kernels", "")),
     "template_kernels": (("mode", "max-autotune"), ("max_autotune_gemm", "")),

@@ -26,23 +26,26 @@ def levers_for(finding: Finding) -> tuple[str, ...]:
 def gains(findings: Iterable[Finding], choices: Sequence[Choice]) -> tuple[Gain, ...]:
     """What each choice is said to win, ns per step; of several findings the largest.
 
+    A finding predicts what its first lever does. Of the others, which may do a part of it, its
+    number is the most.
+
     Args:
         findings: of the run that the choices would change.
         choices: what may be tried.
     """
     best: dict[tuple[str, str], Gain] = {}
     for finding in _all(findings):
-        for lever, word in CALLS.get(what_it_asks(finding), ()):
+        for number, (lever, word) in enumerate(CALLS.get(what_it_asks(finding), ())):
             for choice in choices:
                 if choice.lever == lever and word in ("", choice.word):
-                    gain = _gain(finding, choice)
+                    gain = _gain(finding, choice, is_most=number > 0)
                     key = (choice.lever, choice.word)
                     if gain is not None and (key not in best or best[key].gain_ns < gain.gain_ns):
                         best[key] = gain
     return tuple(sorted(best.values(), key=lambda gain: -gain.gain_ns))
 
 
-def _gain(finding: Finding, choice: Choice) -> Gain | None:
+def _gain(finding: Finding, choice: Choice, *, is_most: bool) -> Gain | None:
     predicted = finding.prediction
     if predicted is None:
         return None
@@ -52,9 +55,9 @@ def _gain(finding: Finding, choice: Choice) -> Gain | None:
         lever=choice.lever,
         word=choice.word,
         gain_ns=predicted.expected_ns,
-        low_ns=predicted.low_ns,
+        low_ns=None if is_most else predicted.low_ns,
         high_ns=predicted.high_ns,
-        at_most=predicted.is_bound,
+        at_most=is_most or predicted.is_bound,
     )
 
 

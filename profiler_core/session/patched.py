@@ -1,5 +1,6 @@
 """A patch of the user's code, judged by the two versions that were timed in turns."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -109,7 +110,7 @@ def judged(folder: Path) -> Judged:
 
 
 def moved_groups(pair: Pair, step_ns: float | None) -> tuple[Moved, ...]:
-    """The groups of the ledger that changed most; () where there is none.
+    """The groups of the ledger that changed most, those of one name together; () if none is there.
 
     Args:
         pair: of what they changed from, and to.
@@ -121,8 +122,11 @@ def moved_groups(pair: Pair, step_ns: float | None) -> tuple[Moved, ...]:
         groups = pair.ledger.groups
     except FusionscopeError:  # no trace, or the two cannot be matched
         return ()
+    changes: defaultdict[str, float] = defaultdict(float)
+    for group in groups:
+        changes[group.title] += group.delta_ns
     moved = sorted(
-        (group for group in groups if abs(group.delta_ns) >= _LEAST_MOVED * step_ns),
-        key=lambda group: -abs(group.delta_ns),
+        (entry for entry in changes.items() if abs(entry[1]) >= _LEAST_MOVED * step_ns),
+        key=lambda entry: -abs(entry[1]),
     )
-    return tuple(Moved(title=g.title, delta_ns=g.delta_ns) for g in moved[:_MOST_GROUPS])
+    return tuple(Moved(title=title, delta_ns=ns) for title, ns in moved[:_MOST_GROUPS])

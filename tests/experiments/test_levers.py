@@ -214,6 +214,12 @@ def test_gains_come_from_the_predictions_of_findings():
     assert (replay.gain_ns, replay.low_ns, replay.high_ns) == (300.0, 200.0, 350.0)
     assert (half.gain_ns, half.high_ns, half.at_most) == (400.0, 800.0, True)
     assert "max-autotune" not in by_word
+    # Joined kernels replace some launches, a replay all: the same number is the most.
+    joined = by_word["combo_kernels=true"]
+    assert (joined.gain_ns, joined.low_ns, joined.high_ns, joined.at_most) == (
+        300.0, None, 350.0, True,
+    )  # fmt: skip
+    assert not replay.at_most
     assert [gain.gain_ns for gain in made] == sorted((g.gain_ns for g in made), reverse=True)
 
 

@@ -1,6 +1,7 @@
-"""What a patch brings: the verdict of two versions that were timed in turns, on made-up rounds."""
+"""What a patch brings: the verdict of two versions timed in turns, and what it moved."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from profiler_core.answers.encoding import document
 from profiler_core.answers.patch import patch_answer
 from profiler_core.errors import NotARun
-from profiler_core.session.patched import judged
+from profiler_core.session.patched import judged, moved_groups
 
 BEFORE_NS = 1_000_000
 
@@ -80,3 +81,22 @@ def test_a_folder_without_two_versions_is_none(tmp_path):
     run_at(tmp_path, "as it is", BEFORE_NS, is_against=True)
     with pytest.raises(NotARun):
         judged(tmp_path)
+
+
+def made_up(title, delta_ns):
+    return SimpleNamespace(title=title, delta_ns=delta_ns)
+
+
+def test_groups_of_one_name_are_one_change():
+    """Replayed copies whose match was not found stood there as −16.3 and +16.3 µs."""
+    groups = [
+        made_up("_foreach_copy", -16_300.0), made_up("_foreach_copy", 16_300.0),
+        made_up("batch_norm", -25_200.0), made_up("batch_norm", -24_700.0),
+        made_up("addmm", -11_700.0),
+    ]  # fmt: skip
+    pair = SimpleNamespace(ledger=SimpleNamespace(groups=groups))
+    moved = moved_groups(pair, 785_000.0)
+    assert [(entry.title, entry.delta_ns) for entry in moved] == [
+        ("batch_norm", -49_900.0), ("addmm", -11_700.0),
+    ]  # fmt: skip
+    assert moved_groups(pair, None) == ()

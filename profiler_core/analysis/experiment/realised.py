@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from profiler_core.analysis.experiment.choice import difference
-from profiler_core.model.experiment import Experiment, Gain, Trial
+from profiler_core.model.experiment import Batch, Experiment, Gain, Trial
 
 
 @dataclass(frozen=True)
@@ -24,25 +24,34 @@ class Realised:
     realised_ns: float
 
     @property
-    def error(self) -> float:
-        """How far the prediction lies off, as a fraction of what was predicted."""
+    def error(self) -> float | None:
+        """How far it lies off, as a fraction of what was predicted; None: that was a bound."""
         predicted_ns = self.predicted.gain_ns
+        if self.predicted.at_most:
+            return None
         return abs(self.realised_ns - predicted_ns) / abs(predicted_ns)
 
     @property
     def is_within(self) -> bool:
-        """Does its interval hold what was measured?"""
+        """Does its interval hold what was measured, or its bound?"""
         low_ns, high_ns = self.predicted.low_ns, self.predicted.high_ns
+        if self.predicted.at_most:
+            return high_ns is not None and self.realised_ns <= high_ns
         return low_ns is not None and high_ns is not None and low_ns <= self.realised_ns <= high_ns
 
 
 @dataclass(frozen=True)
 class KindOfFinding:
-    """All that was tried for one kind of finding. n_within: whose interval held."""
+    """All that was tried for one kind of finding.
+
+    title: its words in the latest experiment. median_error: of what was no bound; None: all were.
+    n_within: whose interval or bound held.
+    """
 
     finding: str
+    title: str
     n: int
-    median_error: float
+    median_error: float | None
     n_within: int
 
 
@@ -56,9 +65,8 @@ def realised(experiments: Iterable[Experiment]) -> tuple[Realised, ...]:
     for experiment in experiments:
         for batch in experiment.batches:
             for trial in batch.trials:
-                reference = experiment.start if batch.reference is None else batch.reference
-                levers = difference(reference, trial.setting)
-                if len(levers) != 1 or trial.realised_ns is None:
+                predicted = predictions_of(trial, batch, experiment)
+                if len({gain.lever for gain in predicted}) != 1 or trial.realised_ns is None:
                     continue
                 rows += [
                     Realised(
@@ -72,10 +80,22 @@ def realised(experiments: Iterable[Experiment]) -> tuple[Realised, ...]:
                         gain,
                         trial.realised_ns,
                     )
-                    for gain in trial.predicted
-                    if gain.lever == levers[0] and gain.gain_ns and _is_judged(trial, gain)
+                    for gain in predicted
+                    if gain.gain_ns and _is_judged(trial, gain)
                 ]
     return tuple(rows)
+
+
+def predictions_of(trial: Trial, batch: Batch, experiment: Experiment) -> tuple[Gain, ...]:
+    """What findings say of all that it has and the setting that it was held against has not.
+
+    () where it differs in a lever, too, of which no finding says anything: what it saves is then
+    not what was predicted.
+    """
+    reference = experiment.start if batch.reference is None else batch.reference
+    levers = difference(reference, trial.setting)
+    gains = tuple(gain for gain in trial.predicted if gain.lever in levers)
+    return gains if {gain.lever for gain in gains} == set(levers) else ()
 
 
 def _is_judged(trial: Trial, gain: Gain) -> bool:
@@ -94,11 +114,13 @@ def by_finding(rows: Iterable[Realised]) -> tuple[KindOfFinding, ...]:
     kinds: defaultdict[str, list[Realised]] = defaultdict(list)
     for row in rows:
         kinds[row.finding].append(row)
-    summed = [
-        KindOfFinding(
-            finding, len(of_kind), median(row.error for row in of_kind),
-            sum(row.is_within for row in of_kind),
-        )
-        for finding, of_kind in kinds.items()
-    ]  # fmt: skip
+    summed = []
+    for finding, of_kind in kinds.items():
+        errors = [row.error for row in of_kind if row.error is not None]
+        summed.append(
+            KindOfFinding(
+                finding, of_kind[-1].predicted.title, len(of_kind),
+                median(errors) if errors else None, sum(row.is_within for row in of_kind),
+            )
+        )  # fmt: skip
     return tuple(sorted(summed, key=lambda kind: -kind.n))

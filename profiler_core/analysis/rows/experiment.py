@@ -1,6 +1,9 @@
 """The trials of an experiment as rows of a table."""
 
+from collections.abc import Sequence
+
 from profiler_core.analysis.experiment.leading import Leader
+from profiler_core.analysis.experiment.realised import predictions_of
 from profiler_core.analysis.rows.table import Cell, Table, Tone
 from profiler_core.analysis.wording.experiment import (
     gain_lines,
@@ -9,7 +12,7 @@ from profiler_core.analysis.wording.experiment import (
     setting_name,
 )
 from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.model.experiment import Experiment, Setting, Trial
+from profiler_core.model.experiment import Experiment, Gain, Setting, Trial
 from profiler_core.units import format_bytes, format_difference, format_duration, format_ratio
 
 HEADS = (
@@ -23,7 +26,7 @@ _LONGEST_GROUP = 24  # characters of a group's name
 def trials_table(experiment: Experiment, leader: Leader) -> Table:
     """One row for each trial, in the order in which they were made; empty columns are left out."""
     rows = [
-        _row(trial, leader, batch.held_against(trial))
+        _row(trial, leader, batch.held_against(trial), predictions_of(trial, batch, experiment))
         for batch in experiment.batches
         for trial in batch.trials
     ]
@@ -33,13 +36,15 @@ def trials_table(experiment: Experiment, leader: Leader) -> Table:
     return Table(tuple(HEADS[n] for n in used), tuple(tuple(row[n] for n in used) for row in rows))
 
 
-def _row(trial: Trial, leader: Leader, held_against: Setting | None) -> tuple[Cell, ...]:
+def _row(
+    trial: Trial, leader: Leader, held_against: Setting | None, predicted: Sequence[Gain]
+) -> tuple[Cell, ...]:
     first_ns = None if trial.first_call_s is None else trial.first_call_s * 1e9
     return (
         Cell(trial.variant, is_code=True),
         Cell(outcome(trial, leader, held_against), _tone(trial)),
         Cell(format_duration(trial.step_ns)),
-        _predicted_cell(trial),
+        _predicted_cell(predicted),
         _saved_cell(trial, held_against),
         _speedup_cell(trial),
         Cell(format_duration(first_ns)),
@@ -49,11 +54,13 @@ def _row(trial: Trial, leader: Leader, held_against: Setting | None) -> tuple[Ce
     )
 
 
-def _predicted_cell(trial: Trial) -> Cell:
-    if not trial.predicted:
+def _predicted_cell(predicted: Sequence[Gain]) -> Cell:
+    """What findings say of it against the setting that *Saved* names."""
+    if not predicted:
         return Cell("–")
-    gain, *below = gain_lines(trial.predicted[0])
-    return Cell(gain, below=tuple(below), note=_said(trial))
+    gain, *below = gain_lines(predicted[0])
+    titles = " ".join(dict.fromkeys(gain.title for gain in predicted))
+    return Cell(gain, below=tuple(below), note=titles)
 
 
 def _moved(trial: Trial) -> Cell:
@@ -108,7 +115,3 @@ def _tone(trial: Trial) -> Tone:
     if trial.status == "stopped early":  # it lost, if only against one that was tried beside it
         return "worse" if against.is_slower else "muted"
     return "better" if against.is_faster else "worse" if against.is_slower else "muted"
-
-
-def _said(trial: Trial) -> str:
-    return " ".join(dict.fromkeys(gain.title for gain in trial.predicted))

@@ -77,12 +77,13 @@ def show_realised(rows: Iterable[Realised]) -> None:
         return
     section(
         "Predicted against realised",
-        "Levers that were tried alone; the error is a fraction of what was predicted. Where the "
-        "noise was larger than that and hid any difference, nothing is judged.",
+        "Levers that were tried alone; the error is a fraction of what was predicted, and bounds "
+        "(≤) have none. Where the noise was larger than that and hid any difference, nothing is "
+        "judged.",
     )
     lines = tuple(
         text_row(
-            kind.finding,
+            kind.title.rstrip(".") or kind.finding,
             str(kind.n),
             _error_text(kind.median_error),
             f"{kind.n_within} of {kind.n}",
@@ -93,7 +94,9 @@ def show_realised(rows: Iterable[Realised]) -> None:
     show_table(Table(heads, lines), "fs-realised")
 
 
-def _error_text(fraction: float) -> str:
+def _error_text(fraction: float | None) -> str:
+    if fraction is None:
+        return "–"
     if fraction > _LARGEST_ERROR:
         return f"over {format_share(_LARGEST_ERROR)}"
     return format_share(fraction)

@@ -3,14 +3,16 @@
 import msgspec
 import pytest
 
-from profiler_core.analysis.experiment.realised import by_finding, realised
+from profiler_core.analysis.experiment.realised import by_finding, predictions_of, realised
 from profiler_core.model.experiment import Gain, Ratio, Trial
 from tests.analysis.experiment.worlds import World, asked, choices_of, searched
 
+TITLE = "The device waits for the host."
 
-def tried(gain_ns, low_ns=None, high_ns=None):
-    gain = Gain(finding="launch_bound", title="", lever="a", word="a", gain_ns=gain_ns,
-                low_ns=low_ns, high_ns=high_ns)  # fmt: skip
+
+def tried(gain_ns, low_ns=None, high_ns=None, *, at_most=False):
+    gain = Gain(finding="launch_bound", title=TITLE, lever="a", word="a", gain_ns=gain_ns,
+                low_ns=low_ns, high_ns=high_ns, at_most=at_most)  # fmt: skip
     world = World({"a": 0.8, "b": 0.9})
     world.trial = with_gain(world.trial, gain)
     return searched(world, choices_of("a", "b"), asked())[0]
@@ -58,3 +60,28 @@ def test_noise_larger_than_what_was_predicted_judges_no_prediction(gain_ns, rati
         for batch in experiment.batches
     )
     assert len(realised([msgspec.structs.replace(experiment, batches=batches)])) == n_judged
+
+
+def test_a_bound_has_no_error_and_holds_or_does_not():
+    bounds = [tried(250_000.0, None, 250_000.0, at_most=True),
+              tried(150_000.0, None, 150_000.0, at_most=True)]  # fmt: skip
+    rows = realised(bounds)
+    assert [(row.error, row.is_within) for row in rows] == [(None, True), (None, False)]
+    (kind,) = by_finding(rows)
+    assert (kind.title, kind.n, kind.median_error, kind.n_within) == (TITLE, 2, None, 1)
+    (kind,) = by_finding([*rows, *realised([tried(250_000.0)])])
+    assert (kind.n, kind.median_error) == (3, pytest.approx(0.2))
+
+
+@pytest.mark.parametrize(
+    ("reference", "setting", "n"),
+    [((), (("a", "a"),), 1), ((("mode", "reduce-overhead"),), (("a", "a"),), 0),
+     ((), (("a", "a"), ("b", "b")), 0), ((("b", "b"),), (("a", "a"), ("b", "b")), 1)],
+)  # fmt: skip
+def test_a_prediction_stands_beside_what_it_is_of_alone(reference, setting, n):
+    """bf16 was predicted on reduce-overhead; bf16 in another mode, which lost 3 ms, is not that."""
+    experiment = tried(250_000.0)
+    batch = msgspec.structs.replace(experiment.batches[0], reference=reference)
+    trial = next(t for batch in experiment.batches for t in batch.trials if t.predicted)
+    trial = msgspec.structs.replace(trial, setting=setting)
+    assert len(predictions_of(trial, batch, experiment)) == n
