@@ -11,7 +11,10 @@ from profiler_core.model.experiment import Batch, Experiment, Gain, Trial
 
 @dataclass(frozen=True)
 class Realised:
-    """One prediction that was tried alone. Times are ns per step saved, below 0 lost."""
+    """One prediction that was tried alone. Times are ns per step saved, below 0 lost.
+
+    low_ns, high_ns: 95 % interval of `realised_ns` by the rounds; None: not kept.
+    """
 
     experiment_id: str
     capture_id: str
@@ -22,6 +25,8 @@ class Realised:
     device: str
     predicted: Gain
     realised_ns: float
+    low_ns: float | None = None
+    high_ns: float | None = None
 
     @property
     def error(self) -> float | None:
@@ -33,11 +38,14 @@ class Realised:
 
     @property
     def is_within(self) -> bool:
-        """Does its interval hold what was measured, or its bound?"""
-        low_ns, high_ns = self.predicted.low_ns, self.predicted.high_ns
-        if self.predicted.at_most:
-            return high_ns is not None and self.realised_ns <= high_ns
-        return low_ns is not None and high_ns is not None and low_ns <= self.realised_ns <= high_ns
+        """Does its interval meet that of what was measured? Of a bound, its end."""
+        predicted = self.predicted
+        if predicted.high_ns is None or (predicted.low_ns is None and not predicted.at_most):
+            return False
+        least_ns = self.realised_ns if self.low_ns is None else self.low_ns
+        most_ns = self.realised_ns if self.high_ns is None else self.high_ns
+        is_reached = predicted.low_ns is None or predicted.low_ns <= most_ns
+        return least_ns <= predicted.high_ns and (predicted.at_most or is_reached)
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,7 @@ def realised(experiments: Iterable[Experiment]) -> tuple[Realised, ...]:
                         experiment.device,
                         gain,
                         trial.realised_ns,
+                        *_interval(trial),
                     )
                     for gain in predicted
                     if gain.gain_ns and _is_judged(trial, gain)
@@ -96,6 +105,14 @@ def predictions_of(trial: Trial, batch: Batch, experiment: Experiment) -> tuple[
     levers = difference(reference, trial.setting)
     gains = tuple(gain for gain in trial.predicted if gain.lever in levers)
     return gains if {gain.lever for gain in gains} == set(levers) else ()
+
+
+def _interval(trial: Trial) -> tuple[float | None, float | None]:
+    """From where to where it saves by its rounds, ns per step; None: too few of them."""
+    against, step_ns = trial.against, trial.step_ns
+    if against is None or step_ns is None:
+        return None, None
+    return step_ns * (against.low - 1), step_ns * (against.high - 1)
 
 
 def _is_judged(trial: Trial, gain: Gain) -> bool:

@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from profiler_core.errors import BadInput
 
-HEAD = "0011"  # the newest file in migrations/versions
+HEAD = "0012"  # the newest file in migrations/versions
 _VERSION_TABLE = "alembic_version"
 _LOCK = 0x46_53_43_50  # any number, the same for all servers: "FSCP"
 

@@ -63,6 +63,8 @@ def predictions() -> tuple[Realised, ...]:
                 at_most=row.at_most,
             ),
             realised_ns=row.realised_ns,
+            low_ns=row.realised_low_ns,
+            high_ns=row.realised_high_ns,
         )
         for row in rows
     )
@@ -74,6 +76,7 @@ def _columns(row: Realised, moment: str) -> dict[str, object]:
         **{name: getattr(row, name) for name in _PLACE},
         "title": gain.title, "lever": gain.lever, "gain_ns": gain.gain_ns, "low_ns": gain.low_ns,
         "high_ns": gain.high_ns, "at_most": gain.at_most, "realised_ns": row.realised_ns,
+        "realised_low_ns": row.low_ns, "realised_high_ns": row.high_ns,
         "kept_at": moment,
     })  # fmt: skip
     return columns

@@ -204,6 +204,8 @@ predictions = Table(
     Column("at_most", Boolean, nullable=False),
     Column("realised_ns", Double, nullable=False),
     Column("kept_at", MOMENT, nullable=False),
+    Column("realised_low_ns", Double),
+    Column("realised_high_ns", Double),
 )
 
 reviews = Table(

@@ -85,3 +85,24 @@ def test_a_prediction_stands_beside_what_it_is_of_alone(reference, setting, n):
     trial = next(t for batch in experiment.batches for t in batch.trials if t.predicted)
     trial = msgspec.structs.replace(trial, setting=setting)
     assert len(predictions_of(trial, batch, experiment)) == n
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_within"),
+    [((190_000.0, 195_000.0), True), ((230_000.0, 250_000.0), True),
+     ((260_000.0, 300_000.0), False), ((10_000.0, 150_000.0), False)],
+)  # fmt: skip
+def test_intervals_of_both_meet_or_do_not(ends, is_within):
+    """Of a step of 800 µs 200 are saved, 160 to 240 by its rounds."""
+    experiment = tried(sum(ends) / 2, *ends)
+    against = Ratio(ratio=1.25, low=1.2, high=1.3)
+    batches = tuple(
+        msgspec.structs.replace(
+            batch,
+            trials=tuple(msgspec.structs.replace(t, against=against) for t in batch.trials),
+        )
+        for batch in experiment.batches
+    )
+    (row,) = realised([msgspec.structs.replace(experiment, batches=batches)])
+    assert (row.low_ns, row.high_ns) == pytest.approx((160_000.0, 240_000.0))
+    assert row.is_within == is_within
