@@ -62,10 +62,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def runs_in(manifest: Manifest) -> str:
+    """How many runs a backup has, counted as `runs list` and `runs verify --all` count them."""
+    folders = f"{format_count(manifest.n_run_folders)} folders of runs"
+    return (
+        folders if manifest.n_runs is None else f"{format_count(manifest.n_runs)} runs, {folders}"
+    )
+
+
 def _text(manifest: Manifest, target: Path) -> str:
     n_rows = sum(manifest.n_rows.values())
     lines = [
-        f"{target}: {format_count(manifest.n_runs)} runs, {format_count(len(manifest.files))} "
+        f"{target}: {runs_in(manifest)}, {format_count(len(manifest.files))} "
         f"files, {format_bytes(manifest.n_bytes)} ({format_bytes(manifest.n_new_bytes)} of them "
         f"new), {format_count(n_rows)} rows."
     ]

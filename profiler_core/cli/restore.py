@@ -4,6 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
+from profiler_core.cli.backup import runs_in
 from profiler_core.errors import BadInput
 from profiler_core.home import VARIABLE
 from profiler_core.store import history
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check:
         manifest = check(source)
         print(
-            f"{source.name} of {manifest.made_at} is whole: {format_count(manifest.n_runs)} runs, "
+            f"{source.name} of {manifest.made_at} is whole: {runs_in(manifest)}, "
             f"{format_count(len(manifest.files))} files, {format_bytes(manifest.n_bytes)}."
         )
         return 0
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     manifest = restored.manifest
     print(
         f"{restored.home} and {restored.database} hold the backup of {manifest.made_at}: "
-        f"{format_count(manifest.n_runs)} runs, {format_count(sum(manifest.n_rows.values()))} rows."
+        f"{runs_in(manifest)}, {format_count(sum(manifest.n_rows.values()))} rows."
     )
     if restored.kept_settings:
         print("Its own settings.toml stays; that of the backup was not restored.")

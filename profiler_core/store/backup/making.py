@@ -55,6 +55,7 @@ def back_up(vault: Vault, choice: Choice) -> Manifest:
         made_at=now(),
         version=__version__,
         n_rows=dump.n_rows,
+        n_runs=dump.n_runs,
         files=(rows, *making.files(), *settings),
         left_out=tuple(making.left_out),
     )

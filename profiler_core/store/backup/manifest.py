@@ -32,6 +32,7 @@ class Manifest(msgspec.Struct, frozen=True):
     files: tuple[BackupFile, ...]
     left_out: tuple[LeftOut, ...] = ()
     n_new_bytes: int = 0  # that no earlier backup of the same folder held
+    n_runs: int | None = None  # that the history lists; None: of a version that did not count them
 
     @property
     def n_bytes(self) -> int:
@@ -39,6 +40,6 @@ class Manifest(msgspec.Struct, frozen=True):
         return sum(file.n_bytes for file in self.files)
 
     @property
-    def n_runs(self) -> int:
-        """Runs whose files are in it."""
+    def n_run_folders(self) -> int:
+        """Folders of runs in it: one run may lie in several, or only among the artifacts."""
         return sum(file.path.endswith("/run.json") for file in self.files)

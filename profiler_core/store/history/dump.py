@@ -39,6 +39,7 @@ class Dump:
 
     def __init__(self) -> None:
         self.n_rows: dict[str, int] = {}  # of each table
+        self.n_runs = 0  # outside of the trash, as they are listed
         self.runs: dict[str, FilesOfRun] = {}  # with files outside of the trash, by their key
 
     def __iter__(self) -> Iterator[bytes]:
@@ -51,11 +52,13 @@ class Dump:
             tables = metadata.sorted_tables
             columns = {table.name: [column.name for column in table.columns] for table in tables}
             yield _line({"schema": HEAD, "tables": columns})
+            self.n_runs = 0
             for table in tables:
                 self.n_rows[table.name] = 0
                 ordered = select(table).order_by(*table.primary_key.columns)
                 for row in connection.execution_options(yield_per=_AT_ONCE).execute(ordered):
                     self.n_rows[table.name] += 1
+                    self.n_runs += table is runs_table and row.deleted_at is None
                     gone = table is runs_table and (row.files_deleted_at or row.deleted_at)
                     if table is runs_table and not gone:
                         self.runs[row.key] = FilesOfRun(row.run_id, row.key, row.artifact)

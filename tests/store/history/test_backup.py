@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -106,6 +107,27 @@ def test_all_rows_and_files_come_back(home, tmp_path, move_to, target, new_kind,
     with pytest.raises((SQLAlchemyError, BadInput)), history.writing() as connection:
         connection.execute(text("DELETE FROM audit"))
     assert history.reconcile().recorded == ()
+
+
+@ON_SQLITE
+def test_a_backup_counts_runs_as_the_list_does(home, tmp_path, move_to, capsys):
+    """A push that is repeated after a crash leaves a run's files in two folders."""
+    a_library(home)
+    shutil.copytree(home / "uploads" / "u1", home / "uploads" / "u2")
+    history.untag("c2.default", "weekly")
+    history.delete_run("c2.default")
+    kept = str(tmp_path / "kept")
+    main(["backup", kept, "--trash"])
+    n_runs = history.n_runs()
+    assert n_runs == len(history.runs())
+    main(["restore", kept, "--check"])
+    main(["restore", kept, "--home", str(move_to("sqlite"))])
+    made, checked, restored = (
+        line for line in capsys.readouterr().out.splitlines() if "folders of runs" in line
+    )
+    for said in (made, checked, restored):
+        assert f": {n_runs} runs, 4 folders of runs, " in said
+    assert history.n_runs() == n_runs
 
 
 @ON_SQLITE
