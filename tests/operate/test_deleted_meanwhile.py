@@ -6,6 +6,7 @@ import zipfile
 import pytest
 
 from profiler_core.errors import BadInput
+from profiler_core.model.review import ReviewSide
 from profiler_core.store import history, incoming, uploads
 from profiler_core.store.deletion import delete
 from profiler_core.store.history import recording, trash
@@ -76,6 +77,106 @@ def test_a_deletion_that_waits_for_the_recording_takes_the_run_along(home, tmp_p
     assert lying.run_ids == ("c1.default",)
     assert history.record(source).run_id == "c1.default"  # puts it back
     assert history.trash_contents() == ()
+
+
+class Killed(BaseException):
+    """Ends a deed as kill -9 does: nothing after it runs."""
+
+
+def killed(_deletion_id):
+    raise Killed
+
+
+def by_baseline():
+    history.set_baseline("main", "c1.default")
+
+
+def by_review():
+    side = ReviewSide("run/c1/default", "c1.default", "default", "breaky")
+    history.begin_review("Week 47", [side], [], person="Ada")
+
+
+@pytest.fixture(params=[by_baseline, by_review])
+def mark(request):
+    return request.param
+
+
+@pytest.fixture
+def both(home):
+    """The directories of a capture's runs, of which the first is recorded."""
+    directories = [redated_copy(home, "c1", variant=name) for name in ("eager", "default")]
+    history.record(directories[0])
+    return directories
+
+
+def both_are_back(directories):
+    assert history.reconcile().problems == ()
+    assert {run.run_id for run in history.runs()} == {"c1.eager", "c1.default"}
+    assert history.trash_contents() == ()
+    assert all((directory / "run.json").is_file() for directory in directories)
+    assert [e.action for e in history.entries(subject="c1.eager")][:2] == ["restore", "delete"]
+    assert "delete" not in {e.action for e in history.entries(subject="c1.default")}
+
+
+def test_a_run_that_is_marked_before_the_files_go_calls_the_deletion_off(both, monkeypatch, mark):
+    follow = trash._follow
+
+    def marked_before(deletion_id):
+        monkeypatch.setattr(trash, "_follow", follow)
+        history.record(both[1])
+        mark()
+        follow(deletion_id)
+
+    monkeypatch.setattr(trash, "_follow", marked_before)
+    with pytest.raises(BadInput, match=r"c1\.default is"):
+        delete(only_group(), person="Ada")
+    both_are_back(both)
+
+
+def test_a_run_that_is_marked_after_a_kill_calls_the_deletion_off(both, monkeypatch, mark):
+    follow = trash._follow
+    monkeypatch.setattr(trash, "_follow", killed)
+    with pytest.raises(Killed):
+        delete(only_group(), person="Ada")
+    monkeypatch.setattr(trash, "_follow", follow)
+    assert history.runs() == ()
+    history.record(both[1])
+    mark()
+    ((_title, why),) = history.reconcile().problems
+    assert "c1.default is" in why
+    both_are_back(both)
+
+
+def test_a_tag_keeps_no_run_out_of_its_folders_deletion(home, monkeypatch):
+    """As it keeps none out of a deletion by a person."""
+    directory = redated_copy(home, "c1")
+    follow = trash._follow
+    monkeypatch.setattr(trash, "_follow", killed)
+    with pytest.raises(Killed):
+        delete(only_group(), person="Ada")
+    monkeypatch.setattr(trash, "_follow", follow)
+    history.record(directory, tags=("weekly",))
+    assert history.reconcile().problems == ()
+    assert history.runs() == ()
+    (lying,) = history.trash_contents()
+    assert lying.run_ids == ("c1.default",)
+
+
+def test_what_is_marked_before_its_recording_ends_comes_back(home, monkeypatch, mark):
+    """Its files went before its row was there; what somebody needs by then lies in no trash."""
+    directory = redated_copy(home, "c1")
+    go_along = recording.go_along
+
+    def marked_before(run_id, key):
+        mark()
+        go_along(run_id, key)
+
+    monkeypatch.setattr(recording, "go_along", marked_before)
+    deleting(monkeypatch, recording, "_write", before=True)
+    assert history.record(directory).run_id == "c1.default"
+    assert [run.run_id for run in history.runs()] == ["c1.default"]
+    assert history.trash_contents() == ()
+    assert (directory / "run.json").is_file()
 
 
 @pytest.mark.parametrize("recorded", [True, False])

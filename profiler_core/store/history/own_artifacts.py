@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, or_, select, true
 
 from profiler_core.errors import BadInput
 from profiler_core.model.run import RunRecord
@@ -16,6 +16,8 @@ from profiler_core.store.history.artifacts import artifacts, name_of
 from profiler_core.store.history.database import HistoryUnavailable, writing
 from profiler_core.store.history.meanwhile import WrittenMeanwhile
 from profiler_core.store.history.packing import FileMark, hash_of
+from profiler_core.store.history.query import NOT_DELETED
+from profiler_core.store.history.tables import deleted_runs
 from profiler_core.store.history.tables import runs as table
 
 
@@ -90,3 +92,28 @@ def wait_for_turn(connection: Connection, names: Iterable[str]) -> None:
     for name in sorted(names):
         lock = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
         connection.execute(select(func.pg_advisory_xact_lock(lock)))
+
+
+def artifacts_of_deletion(
+    connection: Connection, deletion_id: str, *, for_good: bool
+) -> tuple[str, ...]:
+    """The artifacts of a deletion's runs; without those that another run's files lie in.
+
+    For good, also without those of another run in the trash.
+    """
+    ids = select(deleted_runs.c.run_id).where(deleted_runs.c.deletion_id == deletion_id)
+    own = select(table.c.artifact).where(table.c.run_id.in_(ids), table.c.artifact.is_not(None))
+    wait_for_turn(connection, connection.scalars(own).all())
+    if for_good:  # a run that two had deleted at once, and that one of them put back, keeps its own
+        is_gone = or_(table.c.deleted_at.is_not(None), table.c.files_deleted_at.is_not(None))
+        own = own.where(is_gone)
+    artifact_names = set(connection.scalars(own))
+    if not artifact_names:
+        return ()
+    others = select(table.c.artifact).where(
+        table.c.artifact.in_(artifact_names),
+        table.c.run_id.not_in(ids),
+        table.c.files_deleted_at.is_(None),
+        true() if for_good else NOT_DELETED,
+    )
+    return tuple(sorted(artifact_names - set(connection.scalars(others))))

@@ -2,14 +2,15 @@
 
 Each deed is written into the database first, with its entry in the audit, in one transaction;
 then the files and artifacts follow (`_follow`), and where a process dies in between, `settle`
-makes them follow later. Baselines and reviewed runs are never deleted.
+makes them follow later. Baselines and reviewed runs are never deleted:
+where a run becomes one in between, the whole deletion is called off.
 """
 
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, or_, select, update
 
 from profiler_core.errors import BadInput
 from profiler_core.model.history import RecordedRun
@@ -21,10 +22,11 @@ from profiler_core.store.history.database import HistoryUnavailable, reading, wr
 from profiler_core.store.history.marks import marked_captures
 from profiler_core.store.history.moments import now
 from profiler_core.store.history.moments import person as this_person
-from profiler_core.store.history.own_artifacts import wait_for_turn
+from profiler_core.store.history.needed import RunNeeded, refuse_if_needed
+from profiler_core.store.history.own_artifacts import artifacts_of_deletion
 from profiler_core.store.history.query import NOT_DELETED, run
 from profiler_core.store.history.rows import stored
-from profiler_core.store.history.tables import baselines, deleted_runs, deletions, review_sides
+from profiler_core.store.history.tables import deleted_runs, deletions
 from profiler_core.store.history.tables import runs as table
 from profiler_core.store.history.trash_list import (
     DELETING,
@@ -178,6 +180,9 @@ def settle() -> tuple[tuple[str, str], ...]:
             raise
         except BadInput as error:  # one folder keeps no other out
             problems.append((states[deletion_id].title, error.problem))
+            if isinstance(error, RunNeeded):
+                with suppress(_ElsewhereError):  # another server was faster
+                    _call_off(deletion_id, None)
     return tuple(problems)
 
 
@@ -210,8 +215,7 @@ def _delete(
             raise _GoneError(f"“{title}” is deleted already.", remedy="Reload the page.")
         if kind == FILES and marked_captures(connection) & _captures(connection, recorded_ids):
             raise _MarkedError("It is marked.", remedy="Take the mark off first.")
-        for run_id in recorded_ids:
-            _refuse_if_needed(connection, run_id)
+        refuse_if_needed(connection, recorded_ids)
         action = "delete" if kind == RUNS and not reason else "retention"
         detail = {"deletion": deletion_id, "title": title, "reason": reason}
         entries = [
@@ -223,11 +227,15 @@ def _delete(
         _set(connection, deletion_id, kind, moment)
     try:
         _follow(deletion_id)
-    except BadInput:  # what cannot be moved is not deleted
-        _decide(in_trash(deletion_id), RESTORING, "restore", actor)
-        _follow(deletion_id)
+    except BadInput:  # what cannot be moved, or is needed by now, is not deleted
+        _call_off(deletion_id, actor)
         raise
     return deletion_id
+
+
+def _call_off(deletion_id: str, person: str | None) -> None:
+    _decide(in_trash(deletion_id), RESTORING, "restore", person)
+    _follow(deletion_id)
 
 
 def _are_just_deleted(connection: Connection, keys: Sequence[str]) -> bool:
@@ -275,27 +283,41 @@ def _set(connection: Connection, deletion_id: str, kind: str, moment: str | None
 def go_along(run_id: str, key: str) -> None:
     """Let a run that was just recorded follow its files, where somebody deleted them meanwhile.
 
+    Where it is needed by now, its files come back.
+
     Args:
         run_id: of the run.
         key: of the library, where its files lay when its recording began.
     """
-    with writing() as connection:
-        # What is being moved is waited for; until then the files seem to stay.
-        connection.execute(_MOVING.with_for_update()).all()
-        if places.has_run(places.directory_of_key(key)):
-            return
-        lying = select(deletions).where(LYING, deletions.c.kind == RUNS)
-        for row in connection.execute(lying.order_by(deletions.c.audit_entry.desc())):
-            if any(key == deleted or key.startswith(f"{deleted}/") for deleted in row.keys):
-                _take_along(connection, row, table.c.run_id == run_id)
+    deletion_id = ""
+    try:
+        with writing() as connection:
+            # What is being moved is waited for; until then the files seem to stay.
+            connection.execute(_MOVING.with_for_update()).all()
+            if places.has_run(places.directory_of_key(key)):
                 return
+            lying = select(deletions).where(LYING, deletions.c.kind == RUNS)
+            for row in connection.execute(lying.order_by(deletions.c.audit_entry.desc())):
+                if any(key == deleted or key.startswith(f"{deleted}/") for deleted in row.keys):
+                    deletion_id = row.deletion_id
+                    _take_along(connection, row, table.c.run_id == run_id)
+                    return
+    except RunNeeded:
+        with suppress(_ElsewhereError):  # somebody else put them back
+            _call_off(deletion_id, None)
 
 
 def _take_along(
     connection: Connection, deletion: Row[tuple[object, ...]], which: ColumnElement[bool]
 ) -> None:
-    """Add runs to a deletion that were recorded after it was decided."""
-    for run_id in _lying_at(connection, which):
+    """Add runs to a deletion that were recorded after it was decided.
+
+    Raises:
+        RunNeeded: one of them is a baseline or reviewed by now.
+    """
+    run_ids = _lying_at(connection, which)
+    refuse_if_needed(connection, run_ids)
+    for run_id in run_ids:
         detail = {"deletion": deletion.deletion_id, "title": deletion.title}
         note(connection, deletion.person, "delete", run_id, **detail)
         values = {"deletion_id": deletion.deletion_id, "run_id": run_id}
@@ -319,7 +341,12 @@ def _below(keys: Sequence[str]) -> ColumnElement[bool]:
 
 
 def _follow(deletion_id: str) -> None:
-    """Bring files and artifacts to where the database says they are; again changes nothing."""
+    """Bring files and artifacts to where the database says they are; again changes nothing.
+
+    Raises:
+        RunNeeded: a run that would go along is needed by now; nothing has moved then.
+        BadInput: the disk refuses.
+    """
     this = deletions.c.deletion_id == deletion_id
     with writing() as connection:
         row = connection.execute(select(deletions).where(this).with_for_update()).first()
@@ -328,7 +355,7 @@ def _follow(deletion_id: str) -> None:
         state = DONE.get(row.state, row.state)
         if row.state == DELETING and row.kind == RUNS:
             _take_along(connection, row, _below(row.keys))
-        names = _own_artifacts(connection, deletion_id, for_good=state == DONE[EMPTYING])
+        names = artifacts_of_deletion(connection, deletion_id, for_good=state == DONE[EMPTYING])
         store = artifacts() if names else None
         if state == DONE[DELETING]:
             ids = select(deleted_runs.c.run_id).where(deleted_runs.c.deletion_id == deletion_id)
@@ -359,42 +386,3 @@ def _follow(deletion_id: str) -> None:
             of_it = delete(table).where(table.c.run_id.in_(ids), table.c.deleted_at.is_not(None))
             connection.execute(of_it)
         connection.execute(update(deletions).where(this).values(state=state))
-
-
-def _own_artifacts(connection: Connection, deletion_id: str, *, for_good: bool) -> tuple[str, ...]:
-    """The artifacts of a deletion's runs; without those that another run's files lie in.
-
-    For good, also without those of another run in the trash.
-    """
-    ids = select(deleted_runs.c.run_id).where(deleted_runs.c.deletion_id == deletion_id)
-    own = select(table.c.artifact).where(table.c.run_id.in_(ids), table.c.artifact.is_not(None))
-    wait_for_turn(connection, connection.scalars(own).all())
-    if for_good:  # a run that two had deleted at once, and that one of them put back, keeps its own
-        is_gone = or_(table.c.deleted_at.is_not(None), table.c.files_deleted_at.is_not(None))
-        own = own.where(is_gone)
-    artifact_names = set(connection.scalars(own))
-    if not artifact_names:
-        return ()
-    others = select(table.c.artifact).where(
-        table.c.artifact.in_(artifact_names),
-        table.c.run_id.not_in(ids),
-        table.c.files_deleted_at.is_(None),
-        true() if for_good else NOT_DELETED,
-    )
-    return tuple(sorted(artifact_names - set(connection.scalars(others))))
-
-
-def _refuse_if_needed(connection: Connection, run_id: str) -> None:
-    name = connection.execute(select(baselines.c.name).where(baselines.c.run_id == run_id)).scalar()
-    if name is not None:
-        raise BadInput(
-            f"The run {run_id} is the baseline “{name}”.",
-            remedy="Give that name to another run first, or remove the baseline.",
-        )
-    review = connection.execute(
-        select(review_sides.c.review_id).where(review_sides.c.run_id == run_id)
-    ).scalar()
-    if review is not None:
-        raise BadInput(
-            f"The run {run_id} is part of the review {review}.", remedy="Delete the review first."
-        )
