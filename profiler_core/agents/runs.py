@@ -22,17 +22,37 @@ from profiler_core.store import catalogue, library
 Candidate = str | list[str]
 _FROM_LIST = "Take an id from list_runs, or pass a path."
 
-_library_alone: ContextVar[bool] = ContextVar("library_alone", default=False)
+# The keys of the runs that were read by now; None: paths are followed, too.
+_library_alone: ContextVar[set[str] | None] = ContextVar("library_alone", default=None)
 
 
 @contextmanager
 def library_alone() -> Iterator[None]:
-    """In the block no path is followed: who asks is not the user of this machine."""
-    before = _library_alone.set(True)
+    """In the block no path is followed: who asks is not the user of this machine.
+
+    At its end, which a large trace puts off by minutes, all runs that were read must still be here.
+
+    Raises:
+        BadInput: one was deleted meanwhile.
+    """
+    keys: set[str] = set()
+    before = _library_alone.set(keys)
     try:
         yield
+        for key in sorted(keys):
+            library.entry(key, allowed=())
     finally:
         _library_alone.reset(before)
+
+
+def _note_read(*keys: str) -> None:
+    noted = _library_alone.get()
+    if noted is not None:
+        noted.update(keys)
+
+
+def _follows_paths() -> bool:
+    return _library_alone.get() is None
 
 
 def path_of(run: str) -> Path:
@@ -45,10 +65,12 @@ def path_of(run: str) -> Path:
         raise BadInput("No run was named.", remedy=_FROM_LIST)
     prefix = run.split("/", 1)[0]
     if prefix in ("sample", "run", "upload", "history"):
-        return library.entry(run, allowed=()).path
+        path = library.entry(run, allowed=()).path
+        _note_read(run)
+        return path
     path = Path(run).expanduser()
-    if _library_alone.get() or not path.exists():
-        remedy = "Take an id from list_runs." if _library_alone.get() else _FROM_LIST
+    if not _follows_paths() or not path.exists():
+        remedy = _FROM_LIST if _follows_paths() else "Take an id from list_runs."
         raise BadInput(f"There is no run {run[:200]}.", remedy=remedy)
     return path
 
@@ -134,8 +156,9 @@ def _capture(capture: str) -> list[Path]:
     """The runs of a capture by its id or folder, the baseline first; empty: it is none."""
     group = catalogue.group(capture)
     if group is not None and group.key == capture:
+        _note_read(*(entry.key for entry in group.entries))
         return [entry.path for entry in group.entries]
-    if _library_alone.get():
+    if not _follows_paths():
         return []
     folder = Path(capture).expanduser()
     return runs_of(folder) if folder.is_dir() and not (folder / "run.json").is_file() else []

@@ -1,7 +1,10 @@
 """API tokens: nobody gets in by another's, an old, a small or a smuggled one."""
 
+import io
+import json
 import re
 import shutil
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from profiler_core.agents import capturing
+from profiler_core.agents import answering, capturing
 from profiler_core.answers.record import Answer
 from profiler_core.door.asker import Refused
 from profiler_core.errors import BadInput
@@ -349,6 +352,39 @@ def test_the_gate_tells_nothing_of_a_run_that_is_deleted_while_it_judges(
     monkeypatch.setattr(Pair, "gate", lambda *_: SimpleNamespace(exit_status=0))
     with pytest.raises(BadInput, match=f"{deleted}"):
         judging.judged(judging.Question(**asked, limits={}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("tool", "named"),
+    [
+        ("summary", {"run": "run/c4/default"}),
+        ("summary", {"run": "history/c4.default"}),
+        ("compare", {"baseline": "run/c1/default", "candidate": "run/c4/default"}),
+        ("compare", {"baseline": "run/c4/default", "candidate": ["run/c1/default"]}),
+        ("compare", {"baseline": "run/c4"}),
+    ],
+)
+def test_an_agent_is_told_nothing_of_a_run_that_is_deleted_while_it_is_read(
+    team: Server, home: Path, monkeypatch: pytest.MonkeyPatch, tool: str, named: dict[str, Any]
+) -> None:
+    for variant in ("eager", "default"):
+        history.record(redated_copy(home, "c4", variant=variant, whole=tool == "summary"))
+    question = json.dumps({"tool": tool, "arguments": named}).encode()
+
+    def asked() -> str:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(question)))
+        return answering._answer(lambda *_: None)
+
+    assert "default" in asked()
+    written = answering.written
+
+    def deleted_meanwhile(answer: Answer) -> str:
+        history.delete_run("c4.default")
+        return written(answer)
+
+    monkeypatch.setattr(answering, "written", deleted_meanwhile)
+    with pytest.raises(BadInput, match=r"c4.default|c4/default"):
+        asked()
 
 
 def test_an_expired_token_opens_nothing(team: Server, monkeypatch: pytest.MonkeyPatch) -> None:
