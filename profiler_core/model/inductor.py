@@ -12,6 +12,11 @@ CallKind = Literal["triton", "template", "library", "cpp", "engine"]
 Direction = Literal["inference", "forward", "backward"]
 
 
+def is_of_compiled_autograd(compile_id: str) -> bool:
+    """Whether an id, of a log or of a region in a trace, is of compiled autograd: `!0/1/0`."""
+    return compile_id.startswith("!")
+
+
 class GraphNode(msgspec.Struct, frozen=True):
     """One node of a dynamo graph or of an ATen graph, as its printed line says."""
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -326,3 +327,54 @@ def test_guards_say_the_classes_of_modules():
 def test_a_wrapper_is_not_the_models_class():
     wrapped = "L['self'], type=<class 'torch.nn.parallel.distributed.DistributedDataParallel'>"
     assert guarded_classes(f"source={wrapped} source=L['self']._modules, type=<class 'dict'>") == {}
+
+
+def plain_graph(rows):
+    """Name -> (file:line, code) of each assignment, by the comment above it: plain text."""
+    nodes, source = {}, ("", "")
+    for row in rows:
+        if comment := re.match(r"\s*# File: (\S+) in [^,]+, code: (.*)", row):
+            source = (comment[1], comment[2])
+        elif "# No stacktrace" in row:
+            source = ("", "")
+        elif bound := re.match(r"\s+(\w+)(: \S.*?)? = ", row):
+            nodes.setdefault(bound[1], source)
+    return nodes
+
+
+def test_a_backward_of_compiled_autograd_has_the_users_lines():
+    """Its graph inlines AOTAutograd's: its nodes stand at lines of traced code, which bind names.
+
+    On two H200s 38 % of an in-graph DDP's step were placed, 96 % with the lines.
+    """
+    path = FIXTURES / "compiled_autograd" / "torch_trace.log.gz"
+    payloads = {}
+    for row in gzip.decompress(path.read_bytes()).decode().split("\nV"):
+        head, _, payload = row.partition("\n")
+        fields = json.loads(head[head.index("{") :])
+        name = fields["artifact"]["name"] if "artifact" in fields else next(iter(fields))
+        payloads[name] = payload.splitlines()
+    of_dynamo = plain_graph(payloads["dynamo_output_graph"])
+    (graph,) = read_inductor([path]).graphs
+    assert (graph.compile_id, graph.direction) == ("!0/1/0", "backward")
+    lowered = plain_graph(payloads["inductor_post_grad_graph"])
+    n_products = 0
+    for node in graph.post_nodes:
+        place, code = lowered.get(node.name, ("", ""))
+        if place.startswith("<eval_with_key>"):
+            place, code = of_dynamo[code.split(" = ")[0]]
+        if place.startswith("<eval_with_key>"):
+            continue
+        assert (f"{node.file}:{node.line}" if node.file else "", node.code) == (place, code)
+        if node.target.endswith(("aten.mm.default", "aten.addmm.default")):
+            assert node.source.startswith("models.py:")
+            n_products += 1
+    assert n_products == 48  # two for each of the 24 linear layers
+    sources = {node.source for node in graph.aot_nodes}
+    assert {
+        "models.py:69",
+        "models.py:71",
+        "models.py:74",
+        "models.py:75",
+        "models.py:76",
+    } < sources

@@ -15,6 +15,7 @@ from profiler_core.analysis.ledger.host_rows import Form, Row, host_rows
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.operator_arguments import json_list
 from profiler_core.analysis.work import device_work, is_wrapper
+from profiler_core.model.inductor import is_of_compiled_autograd
 from profiler_core.model.trace import Trace
 
 Shapes = tuple[tuple[int, ...] | None, ...]
@@ -251,7 +252,9 @@ def _open_run(row: Row, wrappers: list[tuple[Row, int | None]], runs: list[Graph
         compile_id = f"{_BY_NUMBER}{number}" if number is not None else ""
         runs.append(GraphRun(compile_id, "backward", call["key"], row.ts))
     else:
-        runs.append(GraphRun(_region_id(wrappers), "forward", call["key"], row.ts))
+        region = _region_id(wrappers)
+        is_backward = is_of_compiled_autograd(region)
+        runs.append(GraphRun(region, "backward" if is_backward else "forward", call["key"], row.ts))
     return len(runs) - 1
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from profiler_core.ingest.inductor.autograd import at_users_lines
 from profiler_core.ingest.inductor.classes import agreed, guarded_classes
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
 from profiler_core.ingest.inductor.frames import frame_module, is_unnamed_part
@@ -27,6 +28,7 @@ from profiler_core.model.inductor import (
     GeneratedCall,
     GraphNode,
     InductorLog,
+    is_of_compiled_autograd,
 )
 
 _DYNAMO, _CODE = "dynamo_output_graph", "inductor_output_code"
@@ -186,7 +188,11 @@ def _build(graph: _Graph) -> CompiledGraph:
     direction = _direction(graph)
     post_of = _string_lists(graph.mappings.get("cppCodeToPost"))
     stacks_of = _string_lists(graph.stacks)
-    post_nodes = read_graph(graph.post)
+    dynamo = graph.part or graph.dynamo
+    dynamo_nodes, post_nodes = read_graph(dynamo), read_graph(graph.post)
+    is_of_autograd = is_of_compiled_autograd(graph.compile_id)
+    if is_of_autograd:
+        post_nodes = at_users_lines(post_nodes, dynamo_nodes)
     post_names = {node.name for node in post_nodes}
     kernels = read_kernels(graph.code)
     aten_of = {name: dict(kernel.nodes) for name, kernel in kernels.items()}
@@ -203,17 +209,17 @@ def _build(graph: _Graph) -> CompiledGraph:
                 stacks=stacks_of.get(call.handle or "", ()),
             )
         )
-    dynamo = graph.part or graph.dynamo
     aot = graph.aot.get(
         _BACKWARD if direction == "backward" else "aot_forward_graph", ""
     ) or graph.aot.get("aot_inference_graph", "")
+    aot_nodes = read_graph(aot)
     return CompiledGraph(
         compile_id=graph.compile_id,
         direction=direction,
         calls=tuple(calls),
-        dynamo_nodes=read_graph(dynamo),
+        dynamo_nodes=dynamo_nodes,
         post_nodes=post_nodes,
-        aot_nodes=read_graph(aot),
+        aot_nodes=at_users_lines(aot_nodes, dynamo_nodes) if is_of_autograd else aot_nodes,
         post_to_pre=_string_lists(graph.mappings.get("postToPre"))
         or ({} if direction == "backward" else _post_to_pre(calls, dynamo, kernels)),
         module=graph.module,
@@ -312,7 +318,12 @@ def _post_to_pre(
 
 
 def _direction(graph: _Graph) -> Direction:
-    """A module whose `call` takes tangents is a backward; one beside a backward is a forward."""
+    """A module whose `call` takes tangents is a backward; one beside a backward is a forward.
+
+    So is what compiled autograd compiles.
+    """
+    if is_of_compiled_autograd(graph.compile_id):
+        return "backward"
     start = graph.code.find("def call(")
     if "tangents_" in graph.code[start : start + 200_000].partition("args.clear()")[0]:
         return "backward"
