@@ -7,6 +7,7 @@ pages, and what both share.
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -78,7 +79,8 @@ def breakable(name: str) -> Markup:
     Nor at the "…" of a name that was cut, where a browser would.
     """
     head, rest = name[:_BROKEN_UP_TO], name[_BROKEN_UP_TO:]
-    parts = _SEPARATOR.sub("\\1\n", head).split("\n")
+    ends = [0, *(match.end() for match in _SEPARATOR.finditer(head)), len(head)]
+    parts = [head[start:end] for start, end in pairwise(ends)]
     return Markup("<wbr>").join(_kept_together(part) for part in parts) + rest
 
 

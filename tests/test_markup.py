@@ -18,6 +18,7 @@ def test_a_file_s_name_breaks_between_its_words():
     assert breakable("small_cpu.eager") == "small_<wbr>cpu.<wbr>eager"
     assert breakable("reduce-overhead") == "reduce-overhead"
     assert breakable("_x_") == "_x_"
+    assert breakable("two\nlines") == "two\nlines"  # a name of anybody's trace
 
 
 def test_the_settings_of_a_variant_break_between_words_and_values():
