@@ -147,6 +147,30 @@ def test_a_run_that_is_marked_after_a_kill_calls_the_deletion_off(both, monkeypa
     both_are_back(both)
 
 
+def test_a_deletion_that_cannot_be_called_off_keeps_no_other_waiting(both, home, monkeypatch):
+    follow, put_back = trash._follow, trash.trash_files.put_back
+    second = redated_copy(home, "c2")
+    history.record(second)
+    monkeypatch.setattr(trash, "_follow", killed)
+    for key in ("run/c1", "run/c2"):
+        keys = [run.key for run in history.runs() if run.key.startswith(key)]
+        with pytest.raises(Killed):
+            history.delete_at(keys, key, key)
+    monkeypatch.setattr(trash, "_follow", follow)
+    history.record(both[1])
+    by_baseline()
+
+    def refused(_deletion_id):
+        raise BadInput("The disk refuses.", remedy="Make room.")
+
+    monkeypatch.setattr(trash.trash_files, "put_back", refused)
+    ((title, _why),) = history.reconcile().problems
+    assert (title, second.exists()) == ("run/c1", False)
+    monkeypatch.setattr(trash.trash_files, "put_back", put_back)
+    assert history.reconcile().problems == ()
+    assert {run.run_id for run in history.runs()} == {"c1.eager", "c1.default"}
+
+
 def test_a_tag_keeps_no_run_out_of_its_folders_deletion(home, monkeypatch):
     """As it keeps none out of a deletion by a person."""
     directory = redated_copy(home, "c1")

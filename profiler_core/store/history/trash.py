@@ -175,14 +175,11 @@ def settle() -> tuple[tuple[str, str], ...]:
     problems = []
     for deletion_id in sorted((unfinished | returned | (here - lying)) & states.keys()):
         try:
-            _follow(deletion_id)
+            _follow_or_call_off(deletion_id)
         except HistoryUnavailable:
             raise
         except BadInput as error:  # one folder keeps no other out
             problems.append((states[deletion_id].title, error.problem))
-            if isinstance(error, RunNeeded):
-                with suppress(_ElsewhereError):  # another server was faster
-                    _call_off(deletion_id, None)
     return tuple(problems)
 
 
@@ -231,6 +228,14 @@ def _delete(
         _call_off(deletion_id, actor)
         raise
     return deletion_id
+
+
+def _follow_or_call_off(deletion_id: str) -> None:
+    try:
+        _follow(deletion_id)
+    except RunNeeded:
+        _call_off(deletion_id, None)
+        raise
 
 
 def _call_off(deletion_id: str, person: str | None) -> None:
@@ -303,7 +308,7 @@ def go_along(run_id: str, key: str) -> None:
                     _take_along(connection, row, table.c.run_id == run_id)
                     return
     except RunNeeded:
-        with suppress(_ElsewhereError):  # somebody else put them back
+        with suppress(BadInput):  # somebody else put them back, or `settle` does
             _call_off(deletion_id, None)
 
 
