@@ -127,3 +127,40 @@ def test_many_at_once(recorded: Path) -> None:
         thread.join()
     assert len(n_deleted) == len(history.trash_contents()) == 1
     comes_back(recorded)
+
+
+def test_a_mark_waits_while_it_is_asked_for(
+    recorded: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a run becomes a baseline after it was asked, and lies in the trash as one."""
+
+    class KilledError(BaseException):
+        """As kill -9."""
+
+    def killed() -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patched:
+        meanwhile(killed, "_follow", patched)
+        with pytest.raises(KilledError):
+            whole()
+    history.record(redated_copy(home, "c1", variant="reduce-overhead"))
+    refused = []
+
+    def mark() -> None:
+        try:
+            history.set_baseline("main", "c1.reduce-overhead")
+        except BadInput as error:
+            refused.append(error.problem)
+
+    marking = Thread(target=mark)
+
+    def marked_now() -> None:
+        marking.start()
+        marking.join(0.5)
+
+    meanwhile(marked_now, "note", monkeypatch)
+    assert history.reconcile().problems == ()
+    marking.join()
+    assert refused == ["The history has no run “c1.reduce-overhead”."]
+    assert history.baselines() == ()
