@@ -69,13 +69,13 @@ def write_workload(
     saved: dict[str, Any] = {"inputs": inputs}
     called = {"model": model, "loss": loss}
     returned = []
-    for name, definition in called.items():
-        if definition is None:
+    for name, value in called.items():
+        if value is None:
             continue
-        if isinstance(definition, FunctionType) and is_local(definition):
-            returned.append(definitions.add(definition))
+        if isinstance(value, FunctionType) and is_local(value):
+            returned.append(definitions.add(value))
         else:
-            saved[name] = definition
+            saved[name] = value
             returned.append(f'state["{name}"]')
     makes_whole_step = isinstance(inputs, tuple) and not inputs
     if isinstance(model, torch.nn.Module) or not makes_whole_step:
@@ -120,11 +120,11 @@ def _saved(saved: dict[str, Any], definitions: Definitions) -> bytes:
     """All values in one file; what they bring of classes of a cell is defined too."""
 
     class Pickler(pickle.Pickler):
-        def reducer_override(self, definition: Any) -> Any:
-            if is_local(definition):
-                if "<" in definition.__qualname__:
-                    raise _not_saved(f"{definition.__qualname__} is defined inside of a function")
-                definitions.add(definition)
+        def reducer_override(self, value: Any) -> Any:
+            if is_local(value):
+                if "<" in value.__qualname__:
+                    raise _not_saved(f"{value.__qualname__} is defined inside of a function")
+                definitions.add(value)
             return NotImplemented
 
     module = SimpleNamespace(Pickler=Pickler, __name__="handed", dump=None)

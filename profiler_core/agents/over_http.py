@@ -64,9 +64,10 @@ async def _waited_for(
     check_wait(wait_seconds)
     named = {name: value for name, value in arguments.items() if name != "wait_seconds"}
     at_once = partial(_still_allowed, _here, tool, named)
-    now = await _CAPTURING.run(person, at_once)  # refuses what may not be seen, before all waiting
+    # It refuses what may not be seen, before all waiting.
+    answer = await _CAPTURING.run(person, at_once)
     if not wait_seconds:
-        return now
+        return answer
     with _WAITING.one_more(person):
         under_way = partial(is_live, *named.values())
         await until_ended(_CAPTURING, person, under_way, wait_seconds)

@@ -13,7 +13,7 @@ from profiler_core.answers.record import COMPILE_FAILURE, COMPILED_BY_SCRIPT, An
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.cli.table import table
 from profiler_core.errors import Cancelled, CaptureFailed, FusionscopeError
-from profiler_core.model.run import CompileDiagnosis
+from profiler_core.model.run import CompileDiagnosis, measurement_of
 from profiler_core.session.run import Run
 from profiler_core.units import format_bytes, format_duration
 
@@ -74,7 +74,7 @@ def _captured(run: FinishedRun) -> CapturedRun:
         _peak(run),
         first_call_ns=measurement.get("first_call_ns"),
         warm_first_call_ns=measurement.get("warm_first_call_ns"),
-        step_time_ns=step_time_ns(_opened(run).record.measurement),
+        step_time_ns=step_time_ns(measurement_of(measurement)),
         n_rounds=len(measurement.get("rounds", ())),
         numerics=(run.record["numerics"] or {}).get("verdict"),
         counters=measurement.get("counters"),
@@ -94,7 +94,7 @@ def capture_text(finished: FinishedCapture) -> str:
             name_with(run.variant, of_record(_opened(run).record)),
             run.status,
             (run.record["numerics"] or {}).get("verdict", "–"),
-            format_duration(step_time_ns(_opened(run).record.measurement)),
+            format_duration(step_time_ns(measurement_of(run.record["measurement"]))),
             format_duration(run.record["measurement"].get("first_call_ns")),
             format_duration(run.record["measurement"].get("warm_first_call_ns")),
             format_bytes(peak.peak_reserved_bytes if is_reserved else peak.peak_allocated_bytes),

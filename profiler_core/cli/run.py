@@ -6,8 +6,6 @@ import tempfile
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
-
 from profiler_core import home
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.answers.encoding import write_json
@@ -20,8 +18,7 @@ from profiler_core.capture.script.launch import run_command, script_environment
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.cli.table import table
 from profiler_core.errors import BadInput
-from profiler_core.model.run import Measurement
-from profiler_core.typed import ready
+from profiler_core.model.run import measurement_of
 from profiler_core.units import format_duration
 
 _LOGS = declared(CaptureSpec)["logs"]
@@ -189,4 +186,4 @@ def _text(runs: tuple[Recorded, ...], logs: Path | None, exit_status: int) -> st
 
 
 def _step_time_ns(run: Recorded) -> float | None:
-    return step_time_ns(msgspec.convert(run.record["measurement"], ready(Measurement)))
+    return step_time_ns(measurement_of(run.record["measurement"]))

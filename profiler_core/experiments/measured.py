@@ -1,10 +1,8 @@
 """A capture of an experiment, read as trials."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import msgspec
 
 from profiler_core.analysis.experiment.halving import ratio_of
 from profiler_core.analysis.findings import Finding
@@ -14,11 +12,10 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.capture.launcher import FinishedCapture, FinishedRun
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.experiment import Gain, Moved, Ratio, Setting, Trial
-from profiler_core.model.run import Compiled, Measurement
+from profiler_core.model.run import Compiled, Measurement, measurement_of
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.patched import moved_groups
 from profiler_core.session.run import Run
-from profiler_core.typed import ready
 
 
 @dataclass(frozen=True)
@@ -37,14 +34,6 @@ def held(run: FinishedRun | None) -> Held | None:
     if run is None or measurement is None or step_ns is None:
         return None
     return Held(run, measurement, step_ns)
-
-
-def measurement_of(recorded: Mapping[str, object]) -> Measurement | None:
-    """`measurement` of run.json, while it is made; None where it cannot be read."""
-    try:
-        return msgspec.convert(dict(recorded), ready(Measurement))
-    except msgspec.ValidationError:
-        return None
 
 
 def trial_of(

@@ -35,9 +35,10 @@ from profiler_core.capture.variant_spec import VariantSpec, parse_variant
 from profiler_core.errors import BadInput, Cancelled, CaptureFailed
 from profiler_core.experiments.levers import config_keys, fitting
 from profiler_core.experiments.machine import Machine
-from profiler_core.experiments.measured import Held, held, measurement_of, seen, trial_of
+from profiler_core.experiments.measured import Held, held, seen, trial_of
 from profiler_core.experiments.predicted import gains
 from profiler_core.model.experiment import Batch, Experiment, LeftOut, Setting, Trial
+from profiler_core.model.run import measurement_of
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store.experiments import (
     caches_of,
@@ -271,8 +272,7 @@ class Runner:
         on_gpu = self._known_machine.on_gpu
 
         def judge(recorded: Mapping[str, Mapping[str, Any]], n_turns: int) -> Collection[str]:
-            read = {label: measurement_of(record) for label, record in recorded.items()}
-            timed = {label: m for label, m in read.items() if m is not None}
+            timed = {label: m for label, r in recorded.items() if (m := measurement_of(r))}
             return stopped(timed, n_turns, kept, EAGER, on_gpu=on_gpu)
 
         return judge

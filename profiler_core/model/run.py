@@ -1,5 +1,6 @@
 """run.json as records (docs/run_directory.md). Raw values only; statistics are made on reading."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -227,6 +228,14 @@ def decoded_record(content: bytes) -> RunRecord:
                 f"more than {_MOST_BYTES_OF_WORDS:,}"
             )
     return record
+
+
+def measurement_of(recorded: Mapping[str, object]) -> Measurement | None:
+    """`measurement` of run.json, while it is made too; None where it cannot be read."""
+    try:
+        return msgspec.convert(dict(recorded), ready(Measurement))
+    except msgspec.ValidationError:
+        return None
 
 
 class _Words(msgspec.Struct, frozen=True):

@@ -20,8 +20,7 @@ from profiler_core.session.measured import required_measurement
 from profiler_core.session.run import Run
 from profiler_core.store import history
 from profiler_core.typed import ready
-from profiler_core.worker.protocol import Report
-from profiler_core.worker.protocol import answer as answer_by
+from profiler_core.worker.protocol import Report, answer
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,10 @@ def judged(question: Question) -> Judged:
     pair = Comparison.open([before, after]).check().pairs[0]
     repeats = [required_measurement(Run.open(directory)) for directory in same]
     gate = pair.gate(limits, repeats)
-    answer = Judged(json.dumps(document(gate_answer(gate, pair.labels))), gate.exit_status)
+    judgement = Judged(json.dumps(document(gate_answer(gate, pair.labels))), gate.exit_status)
     for run_id in run_ids:
         history.run(run_id)
-    return answer
+    return judgement
 
 
 def _directory(run_id: str) -> Path:
@@ -70,4 +69,4 @@ def _judge(_report: Report) -> Judged:
 
 
 if __name__ == "__main__":
-    sys.exit(answer_by(_judge))
+    sys.exit(answer(_judge))

@@ -338,12 +338,12 @@ def test_the_gate_tells_nothing_of_a_run_that_is_deleted_while_it_judges(
 ) -> None:
     for capture_id in ("c4", "c5"):
         history.record(redated_copy(home, capture_id))
-    asked = {"baseline": "c1.default", "candidate": "c4.default", "same": ("c5.default",)}
-    deleted = asked[which] if which != "same" else "c5.default"
+    asked = {"baseline": "c1.default", "candidate": "c4.default", "same": "c5.default"}
+    deleted = asked[which]
     pair = judging.Comparison.check
 
     def deleted_meanwhile(comparison: judging.Comparison) -> judging.Comparison:
-        history.delete_run(str(deleted))
+        history.delete_run(deleted)
         return pair(comparison)
 
     monkeypatch.setattr(judging.Comparison, "check", deleted_meanwhile)
@@ -351,7 +351,9 @@ def test_the_gate_tells_nothing_of_a_run_that_is_deleted_while_it_judges(
     monkeypatch.setattr(judging, "gate_answer", lambda *_: Answer())
     monkeypatch.setattr(Pair, "gate", lambda *_: SimpleNamespace(exit_status=0))
     with pytest.raises(BadInput, match=f"{deleted}"):
-        judging.judged(judging.Question(**asked, limits={}))  # type: ignore[arg-type]
+        judging.judged(
+            judging.Question(asked["baseline"], asked["candidate"], {}, (asked["same"],))
+        )
 
 
 @pytest.mark.parametrize(

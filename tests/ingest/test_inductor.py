@@ -360,12 +360,12 @@ def test_a_backward_of_compiled_autograd_has_the_users_lines():
     lowered = plain_graph(payloads["inductor_post_grad_graph"])
     n_products = 0
     for node in graph.post_nodes:
-        place, code = lowered.get(node.name, ("", ""))
-        if place.startswith("<eval_with_key>"):
-            place, code = of_dynamo[code.split(" = ")[0]]
-        if place.startswith("<eval_with_key>"):
+        line, code = lowered.get(node.name, ("", ""))
+        if line.startswith("<eval_with_key>"):
+            line, code = of_dynamo[code.split(" = ")[0]]
+        if line.startswith("<eval_with_key>"):
             continue
-        assert (f"{node.file}:{node.line}" if node.file else "", node.code) == (place, code)
+        assert (f"{node.file}:{node.line}" if node.file else "", node.code) == (line, code)
         if node.target.endswith(("aten.mm.default", "aten.addmm.default")):
             assert node.source.startswith("models.py:")
             n_products += 1

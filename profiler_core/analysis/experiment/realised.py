@@ -1,5 +1,6 @@
 """What findings predicted for a lever beside what it gave, over many experiments."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,13 +40,13 @@ class Realised:
     @property
     def is_within(self) -> bool:
         """Does its interval meet that of what was measured? Of a bound, its end."""
-        predicted = self.predicted
-        if predicted.high_ns is None or (predicted.low_ns is None and not predicted.at_most):
+        low_ns = -math.inf if self.predicted.at_most else self.predicted.low_ns
+        high_ns = self.predicted.high_ns
+        if low_ns is None or high_ns is None:
             return False
         least_ns = self.realised_ns if self.low_ns is None else self.low_ns
         most_ns = self.realised_ns if self.high_ns is None else self.high_ns
-        is_reached = predicted.low_ns is None or predicted.low_ns <= most_ns
-        return least_ns <= predicted.high_ns and (predicted.at_most or is_reached)
+        return low_ns <= most_ns and least_ns <= high_ns
 
 
 @dataclass(frozen=True)

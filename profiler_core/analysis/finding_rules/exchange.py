@@ -2,6 +2,7 @@
 
 from profiler_core.analysis.finding_rules.facts import LEAST_SHARE, Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS
+from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.ranks.collective_kinds import plural
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.exchanges import ExchangeKind, by_kind
@@ -14,6 +15,7 @@ _IN_LINE = 0.5
 _NOT_MOVED = "the trace shows one order of the work alone"
 _SHARDED = ("all_gather", "reduce_scatter")  # FSDP's: DDP only reduces
 _IN_GRAPH = "c10d_functional"  # of a graph's node that is a collective
+_COMPUTES = frozenset(map(operator, PRODUCTS))
 _BUCKETS = (
     "DDP: try other buckets (bucket_cap_mb=100): larger ones make fewer calls, of which the last "
     "alone is exposed but longer. Keep torch._dynamo.config.optimize_ddp on, which cuts the graph "
@@ -112,15 +114,9 @@ def _computes_with_results(graph: CompiledGraph) -> bool:
     for node in graph.post_nodes:
         if _IN_GRAPH in node.target or brought.intersection(node.arguments):
             brought.add(node.name)
-            if _operator(node.target) in PRODUCTS:
+            if operator(node.target) in _COMPUTES:
                 return True
     return False
-
-
-def _operator(target: str) -> str:
-    """`torch.ops.aten.mm.default` -> `aten::mm`, as the profiler names it."""
-    words = target.removeprefix("torch.ops.").split(".")
-    return "::".join(words[:2])
 
 
 def slowed_kernels(facts: Facts) -> Finding | None:

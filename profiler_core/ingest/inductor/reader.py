@@ -189,9 +189,12 @@ def _build(graph: _Graph) -> CompiledGraph:
     post_of = _string_lists(graph.mappings.get("cppCodeToPost"))
     stacks_of = _string_lists(graph.stacks)
     dynamo = graph.part or graph.dynamo
-    dynamo_nodes, post_nodes = read_graph(dynamo), read_graph(graph.post)
-    is_of_autograd = is_of_compiled_autograd(graph.compile_id)
-    if is_of_autograd:
+    aot = graph.aot.get(
+        _BACKWARD if direction == "backward" else "aot_forward_graph", ""
+    ) or graph.aot.get("aot_inference_graph", "")
+    dynamo_nodes, aot_nodes, post_nodes = map(read_graph, (dynamo, aot, graph.post))
+    if is_of_compiled_autograd(graph.compile_id):
+        aot_nodes = at_users_lines(aot_nodes, dynamo_nodes)
         post_nodes = at_users_lines(post_nodes, dynamo_nodes)
     post_names = {node.name for node in post_nodes}
     kernels = read_kernels(graph.code)
@@ -209,17 +212,13 @@ def _build(graph: _Graph) -> CompiledGraph:
                 stacks=stacks_of.get(call.handle or "", ()),
             )
         )
-    aot = graph.aot.get(
-        _BACKWARD if direction == "backward" else "aot_forward_graph", ""
-    ) or graph.aot.get("aot_inference_graph", "")
-    aot_nodes = read_graph(aot)
     return CompiledGraph(
         compile_id=graph.compile_id,
         direction=direction,
         calls=tuple(calls),
         dynamo_nodes=dynamo_nodes,
         post_nodes=post_nodes,
-        aot_nodes=at_users_lines(aot_nodes, dynamo_nodes) if is_of_autograd else aot_nodes,
+        aot_nodes=aot_nodes,
         post_to_pre=_string_lists(graph.mappings.get("postToPre"))
         or ({} if direction == "backward" else _post_to_pre(calls, dynamo, kernels)),
         module=graph.module,

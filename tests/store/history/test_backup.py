@@ -125,8 +125,8 @@ def test_a_backup_counts_runs_as_the_list_does(home, tmp_path, move_to, capsys):
     made, checked, restored = (
         line for line in capsys.readouterr().out.splitlines() if "folders of runs" in line
     )
-    for said in (made, checked, restored):
-        assert f": {n_runs} runs, 4 folders of runs, " in said
+    for printed in (made, checked, restored):
+        assert f": {n_runs} runs, 4 folders of runs, " in printed
     assert history.n_runs() == n_runs
 
 
