@@ -8,6 +8,7 @@ import msgspec
 from profiler_core import home
 from profiler_core.capture.elsewhere.host import called, host_words
 from profiler_core.capture.spec import CaptureSpec
+from profiler_core.capture.sweep.points import captures_of
 from profiler_core.door.asker import AGENT, Asker, Refused, check_may_capture, why_no_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, whose, write_down
 from profiler_core.door.hosts import host_for, with_its_interpreter
@@ -75,6 +76,7 @@ def start_capture(asker: Asker | None, spec: CaptureSpec, host_name: str = "") -
         **whose(asker),
         out=out,
         capture=spec.to_dict(),
+        asked=[each.to_dict() for each in captures_of(spec)] if runner and host is None else [],
         runner=runner,
     )
 

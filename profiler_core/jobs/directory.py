@@ -70,6 +70,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     out: str | None = None  # the folder below which the command makes its capture's folder
     capture: dict[str, object] | None = None  # the form's answers, to show and to capture again
+    asked: tuple[dict[str, object], ...] = ()  # of another user's captures: what each may be of
     kind: str = "capture"
     subject: str = ""  # what it is about: an upload's id, a file and its version
     needs: tuple[Need, ...] = ()  # what the command must reach, see `worker/environment.py`

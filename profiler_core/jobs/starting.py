@@ -30,6 +30,7 @@ def submit(
     token: str | None = None,
     out: Path | None = None,
     capture: Mapping[str, object] | None = None,
+    asked: Collection[Mapping[str, object]] = (),
     subject: str = "",
     is_shared: bool = False,
     needed_bytes: tuple[int, int] = (0, 0),
@@ -52,6 +53,7 @@ def submit(
         token: the id of the API token by which that person asked.
         out: the folder below which the command makes its capture's folder.
         capture: the answers of the form, kept for "capture again".
+        asked: of captures by another user of the system, the spec of each that this one makes.
         subject: what it is about.
         is_shared: where a job of the same kind and subject is on its way, that one is enough.
         needed_bytes: estimates of its memory and of what it adds to the disk.
@@ -87,6 +89,7 @@ def submit(
                 host=socket.gethostname(),
                 out=str(out) if out else None,
                 capture=dict(capture) if capture is not None else None,
+                asked=tuple(map(dict, asked)),
                 kind=kind,
                 subject=subject,
                 needs=tuple(needs),

@@ -130,16 +130,17 @@ class Supervisor:
 
         That command wrote what they say of their code, folder and interpreter: it may be code of a
         person who means others to run it by a click, with their rights, or as the server's user
-        where `runner_user` goes later.
+        where `runner_user` goes later. What was asked for is taken from the job (`vouched.py`).
         """
         if not (self._spec.runner and self._spec.out):
             return 0
         # Late: few jobs are another user's.
-        from profiler_core.jobs.brought import mark
         from profiler_core.jobs.received import take_in
+        from profiler_core.jobs.vouched import vouch
 
         made = self._directory / _MADE
-        mark([path for path in made.iterdir() if path.is_dir()] if made.is_dir() else ())
+        folders = [path for path in made.iterdir() if path.is_dir()] if made.is_dir() else []
+        vouch(folders, self._spec.asked, self._spec.runner)
         experiment_id = self._spec.subject if self._spec.kind == "try" else ""
         out = Path(self._spec.out)
         return take_in(made, out, self._spec.owner, experiment_id)

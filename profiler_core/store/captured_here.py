@@ -4,6 +4,8 @@ What another machine sends, an upload holds or an import copies is anybody's wor
 three things hold: the marker of imports stands nowhere above it, `capture.json` lies beside it,
 which the launcher writes and no import brings, and that asks for the run's very spec and variant.
 The last two keep homes that are older than the marker, in which imports lie without it.
+What `runner_user` captured has a `capture.json` by the server (`jobs/vouched.py`), which counts as
+long as that user captures: its code may lie where that user can change it.
 """
 
 import os
@@ -14,7 +16,9 @@ from typing import Any
 import msgspec
 
 from profiler_core import run_directory as names
+from profiler_core.jobs.vouched import RUNNER
 from profiler_core.model.run import RunRecord
+from profiler_core.settings import settings
 from profiler_core.store.key_parts import decode_part
 from profiler_core.store.library import is_folder_name, own_key, roots
 
@@ -41,10 +45,20 @@ def is_of_own_code(record: RunRecord, keys: Collection[str]) -> bool:
         record: of one of them; its spec and variant are those that the capture was asked for.
         keys: of the runs that are looked at.
     """
+    return spec_asked_for(record, keys) is not None
+
+
+def spec_asked_for(record: RunRecord, keys: Collection[str]) -> dict[str, Any] | None:
+    """The spec of the capture that made such a run, by its `capture.json`; None: there is none.
+
+    Of what the run's own file says it has `training` alone. Arguments as of `is_of_own_code`.
+    """
     captures = [_capture_of(key) for key in keys]
-    if not captures or None in captures:
-        return False
-    return any(_asks_for(capture, record) for capture in captures if capture is not None)
+    if None in captures:
+        return None
+    asked = next((c for c in captures if c is not None and _asks_for(c, record)), None)
+    own = {name: record.spec[name] for name in _OF_THE_RUN if name in record.spec}
+    return None if asked is None else {**asked, **own}
 
 
 def _asks_for(capture: Mapping[str, Any], record: RunRecord) -> bool:
@@ -66,7 +80,9 @@ def _capture_of(key: str) -> dict[str, Any] | None:
     capture, run = roots()[prefix] / parts[0], roots()[prefix].joinpath(*parts)
     if any(os.path.lexists(folder / names.IMPORTED) for folder in (capture, run)):
         return None
-    return _asked_for(capture / names.CAPTURE_JSON)
+    asked = _asked_for(capture / names.CAPTURE_JSON)
+    runner = None if asked is None else asked.get(RUNNER)
+    return asked if runner is None or runner == settings().runner_user else None
 
 
 def _asked_for(file: Path) -> dict[str, Any] | None:

@@ -41,6 +41,15 @@ class Point:
         }
 
 
+def captures_of(spec: CaptureSpec) -> tuple[CaptureSpec, ...]:
+    """The spec of each capture that is made of one: of a sweep those of its points, else itself.
+
+    Raises:
+        BadInput: as `points_of`.
+    """
+    return tuple(point.spec for point in points_of(spec)) or (spec,)
+
+
 def points_of(spec: CaptureSpec) -> tuple[Point, ...]:
     """The captures that a spec with a sweep asks for; a spec without one asks for itself.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+import msgspec
 import streamlit as st
 
 from profiler_core.analysis.findings import Finding
@@ -14,7 +15,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.experiments.predicted import levers_for
 from profiler_core.experiments.request import DEFAULT_BUDGET, spec_of_run, start_of_run
 from profiler_core.model.run import RunRecord
-from profiler_core.store.captured_here import is_of_own_code
+from profiler_core.store.captured_here import is_of_own_code, spec_asked_for
 from profiler_core.ui.links import go_to
 from profiler_core.ui.page import section
 from profiler_core.ui.problem_card import escape_markdown, problem_card
@@ -34,8 +35,9 @@ def spec_to_try(record: RunRecord, source: Collection[str]) -> CaptureSpec | Non
     The run.json of what was not captured here comes from anybody, who would choose the code, the
     interpreter and its folder: of such a run a built-in workload alone is taken.
     """
-    spec = spec_of_run(record)
-    if spec is None or is_of_own_code(record, source):
+    asked = spec_asked_for(record, source)
+    spec = spec_of_run(record if asked is None else msgspec.structs.replace(record, spec=asked))
+    if spec is None or asked is not None:
         return spec
     if spec.workload not in BUILT_IN_WORKLOADS:
         return None
