@@ -24,6 +24,15 @@ def format_durations(shortest_ns: float, longest_ns: float) -> str:
     return f"{ends[0].split(' ')[0] if len(units) == 1 else ends[0]} to {ends[1]}"
 
 
+def format_wait(seconds: float) -> str:
+    """A time that people wait: 138 -> "2 min 18 s", 1200 -> "20 min", 45 -> "45.0 s"."""
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes:
+        return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
+    # What has just begun took nothing yet: no "412 µs" that the next look replaces.
+    return format_duration(seconds * 1e9) if seconds >= 1e-3 else "0 s"
+
+
 def format_difference(ns: float | None) -> str:
     """A change with its sign: `-1_310_000` -> "−1.31 ms". None is an en dash."""
     if ns is None:
@@ -39,6 +48,11 @@ def format_bytes(n: float | None) -> str:
         if abs(n) >= factor * _ROUNDS_UP:
             return f"{_three_digits(n / factor)} {unit}"
     return f"{n:.0f} B"
+
+
+def rounded_bytes(n: int) -> int:
+    """The size that `format_bytes` says: sizes that read the same round to the same one."""
+    return round(n, 3 - len(str(n)))
 
 
 def format_energy(joules: float | None) -> str:

@@ -9,6 +9,8 @@ from profiler_core.units import (
     format_per_step,
     format_points,
     format_ratio,
+    format_wait,
+    rounded_bytes,
 )
 
 
@@ -84,3 +86,25 @@ def test_operations_have_a_unit_of_their_size():
         "1.00 TFLOP",
         "12 FLOP",
     ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0004, "0 s"),
+        (45, "45.0 s"),
+        (125.4, "2 min 05 s"),
+        (138, "2 min 18 s"),
+        (1200, "20 min"),
+        (4500, "75 min"),
+    ],
+)
+def test_a_time_that_people_wait_is_in_minutes_and_seconds(seconds, text):
+    assert format_wait(seconds) == text
+
+
+@pytest.mark.parametrize(
+    "size", [7, 512, 1023, 99_950, 999_600, 1_004_999, 123_456_789, 5 * 10**12]
+)
+def test_sizes_that_read_the_same_round_to_the_same_one(size):
+    assert format_bytes(rounded_bytes(size)) == format_bytes(size)

@@ -4,8 +4,9 @@ A hue has a meaning: blues are dense maths, violet is attention, dark green and 
 amber is normalisation, browns are copies, red is communication, pink is the optimizer, grey is
 the rest. The eleven main colours were optimised in OKLab: the smallest distance between any two
 stays >= 11 (x100) for normal sight, deuteranopia, protanopia and tritanopia (Machado 2009, full
-severity). The kinds that eager alone knows (elementwise, reduction, softmax, pooling, copy) were
-added under the same measure with the eleven held fixed: >= 5 to anything else. Colour is never
+severity). The kinds that eager alone knows (elementwise, reduction, softmax, pooling, copy) and the
+persistent reductions of Triton, which stand beside its reductions and are lighter, were added under
+the same measure with the eleven held fixed: >= 5 to anything else. Colour is never
 the only sign: bars carry
 labels, and the order of the legend is the order of the stack.
 
@@ -64,6 +65,7 @@ def _categories(
     attention: str,
     triton_pointwise: str,
     triton_reduction: str,
+    triton_persistent_reduction: str,
     norm: str,
     memcpy: str,
     memset: str,
@@ -94,7 +96,7 @@ def _categories(
         "copy": copy,
         "triton_pointwise": triton_pointwise,
         "triton_reduction": triton_reduction,
-        "triton_persistent_reduction": triton_reduction,
+        "triton_persistent_reduction": triton_persistent_reduction,
         "cpp_fused": triton_pointwise,
         "triton_template_gemm": gemm,
         "triton_template_conv": conv,
@@ -125,6 +127,7 @@ LIGHT = Palette(
         attention="#7D35CE",
         triton_pointwise="#057564",
         triton_reduction="#5FA744",
+        triton_persistent_reduction="#84C07E",
         norm="#FFB804",
         memcpy="#542B1B",
         memset="#D4D0BF",
@@ -156,6 +159,7 @@ DARK = Palette(
         attention="#946CB1",
         triton_pointwise="#06A983",
         triton_reduction="#92D401",
+        triton_persistent_reduction="#C6EA00",
         norm="#FBECA4",
         memcpy="#8C571C",
         memset="#DDBEA6",

@@ -101,7 +101,7 @@ class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: float | None = None
     exit_status: int | None = None
     waiting_for: str | None = None  # while queued: why, as one sentence
-    n_ahead: int = 0  # while queued: jobs that come first
+    n_ahead: int = 0  # while queued: those of them that come first
     n_starts: int = 0  # of the command
 
 

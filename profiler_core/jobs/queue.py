@@ -34,7 +34,7 @@ class Waiting:
     """Why a job does not start yet."""
 
     text: str
-    n_ahead: int = 0
+    n_ahead: int = 0  # jobs that wait too and come first; one that runs waits no more
 
 
 def take_turn(directory: Path, spec: JobSpec, running: JobStatus, right: Right) -> Waiting | None:
@@ -130,17 +130,21 @@ def waits_for(spec: JobSpec, others: Sequence[Other], room: Room) -> Waiting | N
 def _waits_for_device(spec: JobSpec, others: Sequence[Other]) -> Waiting | None:
     ahead = sorted(
         (
-            other.spec
+            other
             for other in others
             if other.spec.kind in files.MEASURING
             and other.spec.device == spec.device
             and _submitted(other.spec) < _submitted(spec)
         ),
-        key=_submitted,
+        key=lambda other: _submitted(other.spec),
     )
     if not ahead:
         return None
-    return Waiting(f"Waits for the capture ahead of it: {ahead[-1].title}.", len(ahead))
+    title = ahead[-1].spec.title
+    n_queued = sum(not other.is_running for other in ahead)
+    if not n_queued:
+        return Waiting(f"Is the next one, when the capture that runs has ended: {title}.")
+    return Waiting(f"Waits for the capture ahead of it: {title}.", n_queued)
 
 
 def _fits_disk(spec: JobSpec, room: Room) -> bool:

@@ -51,7 +51,7 @@ class Job:
     waiting_for: str | None  # while queued: what it waits for, as one sentence
     progress: CaptureProgress  # of a capture
     remedy: str | None = None  # for the error
-    n_ahead: int = 0  # while queued: jobs that come first
+    n_ahead: int = 0  # while queued: those of them that come first
     exit_status: int | None = None
 
     @property

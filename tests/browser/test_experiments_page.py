@@ -111,7 +111,7 @@ def test_a_finding_is_tried_cancelled_resumed_and_its_gain_stands_beside_the_pre
     expect(page.get_by_role("heading", name="Take this")).to_be_visible()
     if "cannot be told" not in cells["Outcome"]:  # then noise beyond what was predicted judges none
         realised = page.locator("table", has_text="Within its interval").locator("tbody tr")
-        expect(realised.first).to_contain_text("graph_breaks")
+        expect(realised.first).to_contain_text("graph break")
 
     page.get_by_role("button", name="Delete", exact=True).click()
     page.locator("[class*=st-key-fs_try_delete_]").get_by_role("button").click()
@@ -121,6 +121,13 @@ def test_a_finding_is_tried_cancelled_resumed_and_its_gain_stands_beside_the_pre
     expect(listed).to_have_count(0)
     page.get_by_role("button", name="Undo", exact=True).click()
     expect(listed).to_have_count(1)
+    of_links = """row => {
+        const link = row.appendChild(document.createElement("i"));
+        link.style.color = "var(--fs-accent)";
+        return getComputedStyle(link).color;
+    }"""
+    accent = listed.evaluate(of_links)
+    expect(listed.locator("button p")).to_have_css("color", accent)
     listed.get_by_role("button").click()
     page.wait_for_url(re.compile(r"experiment="))
     expect(table.locator("tbody tr").first).to_contain_text("default")

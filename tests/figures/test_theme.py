@@ -97,6 +97,17 @@ def test_any_two_colours_can_be_told_apart(palette):
 
 
 @PALETTES
+def test_the_two_reductions_of_triton_can_be_told_apart(palette):
+    """They stand beside each other in every bar and had one colour."""
+    loop, persistent = (
+        palette.category(key) for key in ("triton_reduction", "triton_persistent_reduction")
+    )
+    assert distance(loop, persistent) >= 7
+    lighter = oklab(linear(persistent)) - oklab(linear(loop))
+    assert lighter[0] >= 8
+
+
+@PALETTES
 def test_every_category_has_a_colour(palette):
     assert set(palette.categories) == set(CATEGORIES)
 

@@ -88,8 +88,16 @@ def test_captures_wait_for_their_device_alone(device: str, waits: bool) -> None:
         *queued(a_job(4, device="cpu", kind="capture")),
     ]
     waiting = waits_for(a_job(5, device=device, kind="capture"), others, ROOM)
-    ahead = Waiting("Waits for the capture ahead of it: job 4.", 2)
+    ahead = Waiting("Waits for the capture ahead of it: job 4.", 1)
     assert waiting == (ahead if waits else None)
+
+
+def test_the_only_capture_that_waits_is_the_next_one() -> None:
+    """Page Jobs called it "Place 2 in the queue": the one that runs is in the queue no more."""
+    others = running(a_job(1, device="cpu", kind="capture"))
+    assert waits_for(a_job(2, device="cpu", kind="capture"), others, ROOM) == Waiting(
+        "Is the next one, when the capture that runs has ended: job 1."
+    )
 
 
 def test_captures_take_no_slot_from_what_is_read() -> None:

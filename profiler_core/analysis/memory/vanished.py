@@ -16,6 +16,7 @@ import polars as pl
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.memory.snapshot import SnapshotHistory
+from profiler_core.units import rounded_bytes
 
 How = Literal["fusion group", "source line"]
 _ELSEWHERE = "(no kernel follows)"
@@ -45,7 +46,7 @@ class Vanished:
     n: tuple[float, float]
     bytes: tuple[float, float]
     rows: tuple[VanishedRow, ...]  # what vanished most first
-    largest: tuple[tuple[int, float, float], ...]  # (size, baseline's number, candidate's)
+    largest: tuple[tuple[int, float, float], ...]  # (rounded size, baseline's number, candidate's)
 
     @property
     def vanished_bytes(self) -> float:
@@ -150,6 +151,15 @@ def _sizes(allocated: pl.DataFrame, n_steps: int) -> dict[int, float]:
     return {size: n / n_steps for size, n in inside.group_by("bytes").len().iter_rows()}
 
 
+def _by_read_size(sizes: dict[int, float]) -> dict[int, float]:
+    """Buffers of each size as it is written: two that read the same are one size to a reader."""
+    numbers: dict[int, float] = {}
+    for size, n in sizes.items():
+        read = rounded_bytes(size)
+        numbers[read] = numbers.get(read, 0.0) + n
+    return numbers
+
+
 def _sum(totals: Iterable[tuple[float, float] | None]) -> tuple[float, float]:
     present = [total for total in totals if total is not None]
     return sum(n for n, _ in present), sum(size for _, size in present)
@@ -158,8 +168,9 @@ def _sum(totals: Iterable[tuple[float, float] | None]) -> tuple[float, float]:
 def _vanished(
     how: How, rows: list[VanishedRow], sizes: tuple[dict[int, float], dict[int, float]]
 ) -> Vanished:
-    difference = Counter({size: sizes[0].get(size, 0) - sizes[1].get(size, 0)
-                          for size in {*sizes[0], *sizes[1]}})  # fmt: skip
+    was, now = (_by_read_size(side) for side in sizes)
+    difference = Counter({size: was.get(size, 0) - now.get(size, 0)
+                          for size in {*was, *now}})  # fmt: skip
     largest = sorted(difference, key=lambda size: (-size * difference[size], size))[:12]
     return Vanished(
         how,
@@ -167,7 +178,7 @@ def _vanished(
         (sum(row.bytes[0] for row in rows), sum(row.bytes[1] for row in rows)),
         tuple(sorted(rows, key=lambda row: (-row.vanished_bytes, row.label))),
         tuple(
-            (size, sizes[0].get(size, 0.0), sizes[1].get(size, 0.0))
+            (size, was.get(size, 0.0), now.get(size, 0.0))
             for size in largest
             if difference[size] > 0
         ),

@@ -5,7 +5,7 @@ from profiler_core.analysis.experiment.effects import Effect, effects, effects_o
 from profiler_core.analysis.experiment.leading import Leader, leader_of
 from profiler_core.analysis.wording.sentence import Phrase, Strong, counted
 from profiler_core.model.experiment import Experiment, Gain, Ratio, Setting, Trial
-from profiler_core.units import format_difference, format_duration, format_ratio
+from profiler_core.units import format_difference, format_duration, format_ratio, format_wait
 
 _ENDS = {
     "nothing left": "Everything that fits was tried.",
@@ -63,18 +63,18 @@ def evidence(experiment: Experiment) -> str:
     # What the best setting has is timed once more without each lever: one setting, two trials.
     n = len({same(trial.setting) for trial in experiment.trials})
     captures = len(experiment.batches)
-    budget = _span(experiment.budget_s)
+    budget = format_wait(experiment.budget_s)
     tried = (
         f"{n} setting{'s' if n != 1 else ''} in {captures} capture{'s' if captures != 1 else ''}, "
-        f"{_span(experiment.seconds)} of {budget}."
+        f"{format_wait(experiment.seconds)} of {budget}."
         if n
         else f"The budget is {budget}."
     )
     wrong = sum(trial.numerics == "wrong" for trial in experiment.trials)
     gave = f"{wrong} gave wrong answers and could not win." if wrong else ""
     left_out = (
-        f"{left.variant} was not compiled after {_span(left.seconds)} and was left out; a larger "
-        "budget tries it again."
+        f"{left.variant} was not compiled after {format_wait(left.seconds)} and was left out; "
+        "a larger budget tries it again."
         for batch in experiment.batches
         for left in batch.left_out
     )
@@ -88,11 +88,6 @@ def evidence(experiment: Experiment) -> str:
     if not n and experiment.ended_by == "cancelled":
         end = "It was cancelled."
     return " ".join(filter(None, (tried, gave, *left_out, end)))
-
-
-def _span(seconds: float) -> str:
-    """A time that people wait, in minutes from two on: "20 min", "45 s"."""
-    return f"{seconds / 60:.3g} min" if seconds >= 120 else format_duration(seconds * 1e9)
 
 
 def responsible(experiment: Experiment) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from profiler_core.ui.jobs.told import reason_of, show_log, show_problem
 from profiler_core.ui.links import go_to
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.sweep.choose import query_of_sweep
-from profiler_core.units import format_duration
+from profiler_core.units import format_wait
 
 _REFRESH_S = 1.0
 _STATE_CLASS = {
@@ -88,7 +88,7 @@ def elapsed(job: Job) -> str:
     """How long it has run, or ran; how long it has waited while it waits."""
     start = job.started_at or job.spec.submitted_at
     end = job.ended_at or (time.time() if job.is_live else job.heartbeat_at or start)
-    return _seconds(end - start)
+    return format_wait(end - start)
 
 
 def _draw(job: Job) -> None:
@@ -182,7 +182,7 @@ def _points(points: tuple[PointProgress, ...]) -> str:
         end = time.time() if point.state == "running" else point.updated_at
         word = _POINT_WORD.get(point.state, "")
         lines.append(
-            f"{sign}{escape(point.text)} <span class=fs-d>{_seconds(end - point.started_at)}"
+            f"{sign}{escape(point.text)} <span class=fs-d>{format_wait(end - point.started_at)}"
             f"{f' · {word}' if word else ''}</span>"
         )
     return f"<p class=fs-note>{'<br>'.join(lines)}</p>"
@@ -222,7 +222,7 @@ def _cell(progress: CaptureProgress, variant: str | None, name: str, is_live: bo
     elif goes_on:
         width = 100 * (phase.fraction or 0.0)
         sign = f"<span class=fs-bar><i style='width:{width:.0f}%'></i></span>"
-    took = _seconds(ended_at - phase.started_at)
+    took = format_wait(ended_at - phase.started_at)
     return (
         f"{sign}<span class=fs-took>{took}</span><span class=fs-d>{_count(phase, goes_on)}</span>"
     )
@@ -246,10 +246,3 @@ def _count(phase: PhaseProgress, goes_on: bool) -> str:
 def _note(text: str, *, before: str = "") -> None:
     lead = f"<b>{escape(before)}</b> " if before else ""
     st.html(f"<p class=fs-note>{lead}{escape(text)}</p>")
-
-
-def _seconds(seconds: float) -> str:
-    if seconds >= 60:
-        return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
-    # What has just begun took nothing yet: no "412 µs" that the next look replaces.
-    return format_duration(seconds * 1e9) if seconds >= 1e-3 else "0 s"

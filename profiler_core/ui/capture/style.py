@@ -31,7 +31,9 @@ _RULES = """
 .fs-log pre { margin:0; padding:10px 14px; background:none; color:var(--fs-ink);
   font:12px/1.55 'JetBrains Mono',monospace; white-space:pre-wrap; overflow-wrap:anywhere; }
 .fs-lost summary { cursor:pointer; }
-[class*=st-key-fs_job_row_] button { text-align:left; min-height:0; padding:0; }
-[class*=st-key-fs_job_row_] button p { font-size:13.5px; }
-[class*=st-key-fs_job_row_] button:not(:disabled) p { color:var(--fs-accent); }
+:is([class*=st-key-fs_job_row_],[class*=st-key-fs_try_row_]) button { text-align:left; min-height:0;
+  padding:0; }
+:is([class*=st-key-fs_job_row_],[class*=st-key-fs_try_row_]) button p { font-size:13.5px; }
+:is([class*=st-key-fs_job_row_],[class*=st-key-fs_try_row_]) button:not(:disabled) p {
+  color:var(--fs-accent); }
 """
