@@ -15,7 +15,9 @@ from profiler_core.analysis.wording.first_lines import (
     timeline_line,
     trends_line,
 )
+from profiler_core.session.comparison import Comparison
 from tests.analysis.ledger.pairs import small
+from tests.analysis.ranks.mesh_job import Mesh, Planted, play, write
 from tests.builders import a_trace, kernel, launch, step
 
 
@@ -91,6 +93,19 @@ def test_how_busy_the_device_was():
         "(5.00 µs), under the profiler."
     )
     assert timeline_line(("eager",), [None]) == ""
+
+
+def test_a_job_whose_rank_waits_is_busy_without_the_waiting(tmp_path):
+    mesh = Mesh(2, 1, 1)
+    for name, planted in (("even", ()), ("late", (Planted(1, "spin", 3000.0),))):
+        write(tmp_path / name, mesh, play(mesh, *planted))
+    even, late = (
+        run.summary for run in Comparison.open([tmp_path / "even", tmp_path / "late"]).runs
+    )
+    assert timeline_line(("even", "late"), [even, late]).endswith(
+        ", under the profiler; waiting for another rank is not counted."
+    )
+    assert timeline_line(("even",), [even]).endswith(", under the profiler.")
 
 
 def test_what_is_here_and_what_goes_on():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.analysis.item import Item, rank_item
+from profiler_core.analysis.item import Item, name_key, rank_item
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
@@ -57,6 +57,15 @@ def test_where_a_ranks_step_goes_by_plain_json(job, comparison, rank):
     assert made.answer.startswith("The others wait for it.") == is_late
     assert any("Rank 2 needs more than the other ranks" in text for text in made.about) == is_late
     assert is_late or "the others wait for is rank 2" in made.answer
+
+
+def test_a_collectives_kernel_is_told_as_a_transfer_not_as_a_small_grid(comparison):
+    """Few blocks are how NCCL works, and its waiting is on the timeline but not in these times."""
+    made = dossier(comparison, Item("kernel", name_key(KERNELS["allreduce"])))
+    assert made.about == (
+        "Its times are those of the transfer: waiting for other ranks, which the timeline shows as "
+        "part of its calls, is left out.",
+    )
 
 
 def test_a_step_of_a_rank_has_its_own_times_and_leads_to_the_timeline(comparison):

@@ -86,6 +86,21 @@ def test_runs_are_aligned_at_the_same_step_of_each(tmp_path):
     assert notes and all(re.search(r"busy · (1 event|\d+ events)$", note) for note in notes)
 
 
+def test_how_busy_a_stream_is_does_not_depend_on_what_threads_do_after_its_work(tmp_path):
+    stray = {"runtime": [launch(900, 20, 9, tid=77)]}
+    for number, more in enumerate(({}, stray)):
+        trace = a_trace(
+            ops=[op(0, 100, "aten::mm")],
+            device=[kernel(100, 100, 1), kernel(250, 50, 2)],
+            **more,
+        )
+        build_index(trace, tmp_path / f"index{number}")
+        run = SceneRun(0, "run", "baseline", "#123456", "", open_index(tmp_path / f"index{number}"))
+        (drawn,) = scene([run], 0, dark=False)["runs"]
+        (note,) = (track["note"] for track in drawn["tracks"] if track["kind"] == "stream")
+        assert note == "75 % busy · 2 events"
+
+
 def test_a_run_with_fewer_steps_is_aligned_at_its_last(tmp_path):
     _, run = a_scene_run(tmp_path)
     assert offset_ns(run.index, 77) == 1600

@@ -42,7 +42,7 @@ def compiles_alone(facts: Facts) -> Finding | None:
         row,
         alone_s,
         f"Rank {row.rank} compiled for {format_duration(alone_s * 1e9)} while no other did.",
-        "Before their next collective the others waited for it, as long at most.",
+        "The others waited for it before their next collective, at most that long.",
     )
 
 
@@ -56,12 +56,13 @@ def _finding(
     others = [rank for rank in facts.rank_compiling if rank.rank != row.rank]
     n_others = median(len(rank.recompiles) for rank in others)
     compiled = (
-        f"It compiled {counted(row.n_compilations, 'time')}, {len(row.recompiles)} of them again"
+        f"It compiled {counted(row.n_compilations, 'time')}, "
+        f"{counted(len(row.recompiles), 'recompilation')} among them"
         if row.n_compilations is not None
-        else f"It compiled {counted(len(row.recompiles), 'time')} again"
+        else f"It recompiled {counted(len(row.recompiles), 'time')}"
     )
     counts = (
-        f"{compiled}; the others again {n_others:g} "
+        f"{compiled}; the others recompiled {n_others:g} "
         f"{'time' if n_others == 1 else 'times'} (the median)."
     )
     # What every rank compiles again is no news of this one.
@@ -87,7 +88,7 @@ def _place(recompile: Recompile) -> tuple[object, ...]:
 
 def _guard(recompile: Recompile) -> str:
     why = f": {recompile.reasons[0].guard}" if recompile.reasons else ""
-    return f"Last again: {recompile.function}{why}."
+    return f"Its last one: {recompile.function}{why}."
 
 
 PLACE = 120

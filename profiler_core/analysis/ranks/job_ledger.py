@@ -356,7 +356,7 @@ def _notes(
     if own_ledgers:
         numbers = ", ".join(map(str, own_ledgers))
         notes.append(
-            f"Rank {numbers} does not launch the kernels of rank {shown} one by one: its groups "
-            "are those of a ledger of its own, laid beside them by operators."
+            f"Rank {numbers} does not launch the same kernels as rank {shown} in the same order: "
+            "its groups come from its own trace and are matched by their operators."
         )
     return tuple(notes)

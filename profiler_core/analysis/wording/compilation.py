@@ -90,8 +90,8 @@ def evidence(report: CompilationReport) -> list[str]:
             )
         elif cost.bound == "device":
             lines.append(
-                f"The device needs {format_duration(cost.step_ns)} per step and hides the host's "
-                f"{format_duration(cost.host_work_ns)} between the compiled calls."
+                f"The device sets the pace: in a step of {format_duration(cost.step_ns)} it hides "
+                f"the host's {format_duration(cost.host_work_ns)} between the compiled calls."
             )
     compile_time = report.compile_time
     if compile_time is not None:

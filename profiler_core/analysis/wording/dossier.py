@@ -21,6 +21,10 @@ from profiler_core.units import (
 )
 
 NEEDS_LOG = "that takes the compiled run's structured log (TORCH_TRACE)."
+TRANSFER_ALONE = (
+    "Its times are those of the transfer: waiting for other ranks, which the timeline shows as "
+    "part of its calls, is left out."
+)
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
 
 _LIMITS = {

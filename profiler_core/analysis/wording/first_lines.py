@@ -117,7 +117,10 @@ def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) ->
         for label, summary in whole
     ]
     on_cpu = all(summary.device_kind == "cpu" for _, summary in whole)
-    return f"The {'CPU' if on_cpu else 'GPU'} is busy for {listed(parts)}, under the profiler."
+    waits = any(s.critical is not None and s.critical.late_work_ns for _, s in whole)
+    left_out = "; waiting for another rank is not counted" if waits else ""
+    device = "CPU" if on_cpu else "GPU"
+    return f"The {device} is busy for {listed(parts)}, under the profiler{left_out}."
 
 
 def _not_compared(cut: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """What a job says in sentences: the page and the command line use the same."""
 
-from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.categories import CATEGORIES, OTHER
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.ranks.claim import Claim, Waiting, claim_of
 from profiler_core.analysis.ranks.critical import CriticalPath, Lateness
@@ -14,6 +14,7 @@ from profiler_core.units import format_bytes, format_duration, format_share
 # Less waiting than this share of the step is that of even ranks.
 _TELLING_SHARE = 0.02
 _LEAST_PART_NS = 1_000  # of a lateness that is told
+_WORK = {OTHER: "uncategorised kernels"}  # a category as a part of some work, where it differs
 
 
 def headline(job: Job, where: str = "") -> Phrase:
@@ -160,8 +161,8 @@ def without_profiler(job: Job) -> str:
         return f"{step}: then {waiter} {late_ns} for rank {claim.rank}."
     if hides_who_is_late(path, claim.untold_ns):
         return (
-            f"{step}, less than the hosts need under it: {late_ns} of waiting for rank "
-            f"{claim.rank} are certain; whose the rest is, traces do not say."
+            f"{step}, less than the hosts need under it: at least {late_ns} of it is waiting for "
+            f"rank {claim.rank}; who causes the rest, traces do not say."
         )
     return ""
 
@@ -212,7 +213,7 @@ def lateness(late: Lateness, work_ns: float, idle_ns: float) -> str:
     cause = max(late.idle_ns, key=lambda name: late.idle_ns[name], default=None)
     parts = []
     if work_ns >= _LEAST_PART_NS:
-        of_which = f", most of it {CATEGORIES[largest]}" if largest else ""
+        of_which = f", most of it {_WORK.get(largest, CATEGORIES[largest])}" if largest else ""
         parts.append((work_ns, f"{format_duration(work_ns)} more work{of_which}"))
     if idle_ns >= _LEAST_PART_NS:
         of_which = f", most of it {CAUSES[cause]}" if cause else ""

@@ -25,7 +25,9 @@ from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ranks.kernel_times import COMMUNICATION
 from profiler_core.analysis.wording.dossier import (
+    TRANSFER_ALONE,
     kernel_answer,
     launch_sentences,
     missing_of_kernel_groups,
@@ -66,7 +68,7 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
         kind="kernel",
         title=row.name,
         answer=kernel_answer(rooflines, computes, CATEGORIES.get(row.category, row.category)),
-        about=launch_sentences(launches),
+        about=_about(row, present, launches),
         times=_times(comparison, row),
         modules=modules_of(groups),
         rooflines=rooflines,
@@ -98,6 +100,13 @@ def _row(comparison: Comparison, item: Item) -> KernelRow:
 def _side(comparison: Comparison, number: int, name: str) -> "_Side":
     run = comparison.runs[number]
     return _Side(comparison, number, run, kernel_calls(run.required_trace(), name))
+
+
+def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch]) -> tuple[str, ...]:
+    """Of a collective that its times have no waiting; its few blocks are how it is made."""
+    if row.category != COMMUNICATION:
+        return launch_sentences(launches)
+    return (TRANSFER_ALONE,) if any(side.run.shown_rank is not None for side in sides) else ()
 
 
 def _missing_of_groups(pair: Pair | None, groups: Sequence[FusionGroup]) -> tuple[str, ...]:

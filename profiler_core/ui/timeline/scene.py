@@ -107,8 +107,23 @@ def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, 
         "steps": [[_step_label(s.name), s.ts_ns, s.end_ns] for s in layout.steps],
         # The category numbers of this run's packets -> places in the common legend.
         "categories": [position_of[key] for key in layout.categories],
-        "tracks": [_track(track, layout.end_ns - layout.start_ns) for track in layout.tracks],
+        "tracks": [_track(track, _spanned_ns(run.index, track)) for track in layout.tracks],
     }
+
+
+def _spanned_ns(index: Index, track: Track) -> int:
+    """What a busy share is of: the trace; of a stream the time in which the device has work, ns.
+
+    A thread may do something long after that.
+    """
+    layout = index.layout
+    if track.kind != "stream":
+        return layout.end_ns - layout.start_ns
+    streams = {number for number, t in enumerate(layout.tracks) if t.kind == "stream"}
+    lanes = [lane for lane in layout.lanes if lane.track in streams and lane.last > lane.first]
+    starts = [int(index.ts[lane.first]) for lane in lanes]
+    ends = [int(index.ts[lane.last - 1] + index.dur[lane.last - 1]) for lane in lanes]
+    return max(ends, default=0) - min(starts, default=0)
 
 
 def _track(track: Track, span_ns: int) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
+from profiler_core.analysis.compilation.graph_break_cost import BreakCost
 from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.gate.answer import annotations, break_lines, junit_xml, summary_markdown
 from profiler_core.analysis.gate.judgement import Check, Gate
 from profiler_core.analysis.gate.limits import QUANTITIES
 from profiler_core.analysis.rows.compilation import break_table
-from profiler_core.analysis.wording.compilation import break_line
+from profiler_core.analysis.wording.compilation import break_line, evidence
 from profiler_core.cli.logs import _text
 from profiler_core.model.compilation import CompileLog, Frame, FrameSkip, GraphBreak
 
@@ -34,6 +35,15 @@ def test_the_users_call_and_the_place_inside_stand_there():
     assert break_line(entry) == (
         f"{MINE}:12 (inside {LIBRARY}:2650): Data-dependent branching. Use torch.cond."
     )
+
+
+def test_a_step_is_not_called_what_the_device_needs():
+    """Of a job it is the step of all ranks, waiting and the host's share included."""
+    cost = BreakCost(2, 3.16e6, 34.6e6, 34.6e6, 0.0, (0.0, 0.0), "unprofiled", "device", {}, 3, 3)
+    assert evidence(replace(report_of(GENERATE), break_cost=cost)) == [
+        "The device sets the pace: in a step of 34.6 ms it hides the host's 3.16 ms between the "
+        "compiled calls."
+    ]
 
 
 def test_a_break_on_the_users_own_line_has_no_other_place_and_the_advice_of_its_kind():

@@ -310,7 +310,7 @@ def test_the_finding_names_the_late_rank_its_time_and_its_cause():
     spin, _ = findings_of(JOBS / "ddp-spin")
     late = spin["late_rank"]
     assert late.title == "The other ranks wait for rank 1."
-    assert re.search(r"8\.0\d ms more work, most of it other", late.evidence)
+    assert re.search(r"8\.0\d ms more work, most of it uncategorised kernels", late.evidence)
     assert late.advice.startswith("Give rank 1 as much as the others")
     assert late.prediction.basis == "measured"
     sleep, _ = findings_of(JOBS / "ddp-sleep")

@@ -130,15 +130,15 @@ def test_the_finding_names_the_rank_the_wait_and_the_guard_that_only_it_fails():
                    a_rank(1, alone_s=2, waited_s=0.42, recompiles=(own, shared)))  # fmt: skip
     assert told.title == "Rank 1 compiled while the others waited 420 ms."
     assert told.one_off_ns == pytest.approx(0.42 * S)
-    assert "the others again 1 time (the median)" in told.evidence
-    assert "2 of them again" in told.evidence and "forward: n == 3" in told.evidence
+    assert "the others recompiled 1 time (the median)" in told.evidence
+    assert "2 recompilations among them" in told.evidence and "forward: n == 3" in told.evidence
     assert [(frame.file, frame.line) for frame in told.locations] == [("m.py", 9)]
 
 
 def test_outside_the_profiled_steps_it_is_an_upper_bound_of_a_second_or_more():
     told = finding(a_rank(0), a_rank(1, alone_s=1.5))
     assert told.title == "Rank 1 compiled for 1.50 s while no other did."
-    assert told.one_off_ns == 1.5 * S and "as long at most" in told.evidence
+    assert told.one_off_ns == 1.5 * S and "at most that long" in told.evidence
     assert finding(a_rank(0), a_rank(1, alone_s=0.9)) is None
     assert finding(a_rank(0), a_rank(1, alone_s=1.5, seconds=30)) is None
     assert finding(a_rank(1, alone_s=9)) is None
@@ -148,7 +148,7 @@ def test_a_number_of_compilations_that_no_log_tells_is_not_written():
     shared, own = again(line=3), again(line=9)
     timeless = replace(a_rank(1, waited_s=0.42, recompiles=(own, shared)), n_compilations=None)
     told = finding(a_rank(0), timeless)
-    assert "It compiled 2 times again; the others again 0 times" in told.evidence
+    assert "It recompiled 2 times; the others recompiled 0 times" in told.evidence
 
 
 def test_a_rank_without_a_log_of_its_own_is_told_from_one_whose_log_tells_no_time():
