@@ -6,6 +6,7 @@ Each file has a place, a small number. Its name is what people called it: sorted
     <place>.part   being received
     <place>.data   received whole
     <place>.json   its name
+    to_record      it is recorded at once, by the process that reads it
     idle           nothing came for half a day when somebody looked
 """
 
@@ -30,6 +31,7 @@ MOST_FILES = 200  # a folder of a capture with eight variants has about a hundre
 _FORGET_AFTER_S = 24 * 3600.0
 _IDLE_AFTER_S = 12 * 3600.0
 _IDLE = "idle"
+TO_RECORD = "to_record"  # stands in its folder afterwards, too
 _RECEIVING_S = 120.0  # without a byte, and nobody sends any more
 _UPLOAD_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _LONGEST_NAME = 200  # as it is shown
@@ -63,6 +65,23 @@ class Unopened:
 
 class _Note(msgspec.Struct, frozen=True):
     name: str
+
+
+def is_upload_id(text: str) -> bool:
+    """Is it written like the id of an upload?"""
+    return _UPLOAD_ID.fullmatch(text) is not None
+
+
+def note_to_record(upload_id: str) -> None:
+    """Say that the runs of an upload are recorded by the process that reads it."""
+    with contextlib.suppress(FileNotFoundError):  # it was read before, and says so where it lies
+        (incoming_directory(upload_id) / TO_RECORD).touch()
+
+
+def hand_on_to_record(upload_id: str, folder: Path) -> None:
+    """Say it in the folder of what was made of this upload, too, where it was said."""
+    if (incoming_directory(upload_id) / TO_RECORD).exists():
+        (folder / TO_RECORD).touch()
 
 
 def new_upload_id() -> str:

@@ -139,6 +139,7 @@ def _accept(upload_id: str, positions: tuple[int, ...], say: Say, owner: str) ->
             tuple(f"upload/{upload_id}/{r.directory.name}" for r in ordered), tuple(notes)
         )
         (work / "runs" / _ACCEPTED).write_bytes(msgspec.json.encode(accepted))
+        incoming.hand_on_to_record(upload_id, work / "runs")
         bring(work / "runs", target)  # before what it was made of is deleted
     except OSError:
         incoming.forget_made(upload_id)

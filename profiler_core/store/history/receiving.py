@@ -47,6 +47,7 @@ def record_upload(
 ) -> tuple[tuple[RecordedRun, ...], tuple[str, ...]]:
     """Record the runs in the one file that was received as this upload. As `receive`."""
     file_name = next((file.label for file in incoming.received(upload_id, (0,))), "")
+    incoming.note_to_record(upload_id)
     try:
         accepted = uploads.accept(upload_id, (0,), _ignore_progress, person or "")
     except (OSError, BadInput):  # whoever sends it has it

@@ -19,6 +19,7 @@ from profiler_core.store.experiments import experiments
 from profiler_core.store.history import places
 from profiler_core.store.history.artifacts import artifacts
 from profiler_core.store.history.claims import another_id
+from profiler_core.store.history.copies import sweep_copies
 from profiler_core.store.history.database import where
 from profiler_core.store.history.integrity import notice
 from profiler_core.store.history.later_deletions import put_back_later_deletions
@@ -164,6 +165,7 @@ def _sweep() -> tuple[tuple[str, str], ...]:
                 if inner.name.startswith(DELETED):
                     shutil.rmtree(inner, ignore_errors=True)
         sweep(captures)
+    sweep_copies()
     artifact_store = artifacts()
     if artifact_store is not None:
         artifact_store.sweep()
