@@ -20,6 +20,7 @@ _LONGEST_TEXT = 1_200  # of one value; generated code is paged apart
 _SHORTEST_TEXT = 200
 MOST_ROWS = 50
 FEW_ROWS = 8  # where an agent names no limit
+_FURTHEST_ROW = 2**31 - 1  # which every database takes, and no list reaches
 
 
 class Page(Answer, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ def page(kind: type[_A], rows: Sequence[Any], offset: int, limit: int, *sources:
 
 def bounds(offset: int, limit: int) -> tuple[int, int]:
     """The first row of a page and how many it has, whatever was asked for."""
-    return max(0, offset), min(max(1, limit), MOST_ROWS)
+    return min(max(0, offset), _FURTHEST_ROW), min(max(1, limit), MOST_ROWS)
 
 
 def page_of(kind: type[_A], shown: Sequence[Any], n_all: int, first: int, *sources: object) -> _A:

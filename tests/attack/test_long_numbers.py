@@ -1,8 +1,14 @@
-"""Python reads no number of 4 301 digits, and takes ² for a digit: neither is an error."""
+"""Python reads no number of 4 301 digits, and takes ² for a digit: neither is an error.
+
+Nor is a number that Python reads and a database does not.
+"""
+
+from pathlib import Path
 
 import pytest
 
 from profiler_core.agents.kernels import _number
+from profiler_core.agents.tools import list_runs
 from profiler_core.errors import BadInput
 from profiler_core.ui.fusion.filters import _natural
 
@@ -21,3 +27,10 @@ def test_a_modules_name_is_sorted_whatever_it_holds(text):
 def test_a_kernel_of_an_agent_is_asked_for_by_a_name_then(text):
     with pytest.raises(BadInput):
         _number([], text, "run")
+
+
+@pytest.mark.parametrize("offset", [2**63, 10**30])
+def test_a_list_ends_before_a_row_that_no_database_can_count_to(home: Path, offset: int) -> None:
+    first = list_runs()
+    beyond = list_runs(offset=offset)
+    assert (beyond.rows, beyond.n) == ((), first.n)
