@@ -23,6 +23,7 @@ from profiler_core.jobs import service as jobs
 from profiler_core.jobs.directory import MEASURING
 from profiler_core.jobs.room import needed_to_read, size_of
 from profiler_core.jobs.runner import check_runner
+from profiler_core.owner_file import owner_of
 from profiler_core.settings import settings
 from profiler_core.store import incoming
 from profiler_core.worker.environment import Need
@@ -232,7 +233,7 @@ def start_reader(
 
 
 def start_reading_upload(asker: Asker | None, upload_id: str, file_numbers: Collection[int]) -> str:
-    """Submit the job that makes runs of this person's files; returns its id.
+    """Submit the job that makes runs of files that lie here, of whoever sent them; returns its id.
 
     Raises:
         Refused: this person may not upload.
@@ -242,7 +243,9 @@ def start_reading_upload(asker: Asker | None, upload_id: str, file_numbers: Coll
     asker = _check_may_upload(asker)
     write_down(asker, "upload", f"upload/{upload_id}", n_files=len(file_numbers))
     names = [file.label for file in incoming.received(upload_id, tuple(file_numbers))]
-    words = (upload_id, *map(str, file_numbers), f"--owner={asker.person}")
+    # An admin who has it read again takes it not.
+    sender = owner_of(incoming.incoming_directory(upload_id)) or asker.person
+    words = (upload_id, *map(str, file_numbers), f"--owner={sender}")
     return _submit_ingest(
         asker, "profiler_core.store.uploads", words, upload_id, ", ".join(names), ()
     )

@@ -9,8 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from profiler_core import home
+from profiler_core.door import deeds
 from profiler_core.jobs import directory as files
 from profiler_core.jobs import service as jobs
+from profiler_core.owner_file import write_owner
 from profiler_core.store import history, incoming
 from profiler_core.store.uploads import Accepted
 from profiler_core.ui.jobs import listing
@@ -121,6 +123,23 @@ def test_an_upload_that_was_given_up_can_be_read_again(
     (button,) = [button for button in opened().button if button.label == "Read again"]
     button.click().run()
     assert [words[-4:-1] for words in started] == [[upload_id, "0", "1"]]  # type: ignore[index]
+
+
+def test_an_upload_that_an_admin_has_read_again_stays_whose_it_is(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its runs became the admin's: who had sent it could not delete them."""
+    server.is_at("127.0.0.1", f'{TEAM}admins = ["root@example.org"]\n', RUNNER)
+    sender = asker()
+    assert sender is not None
+    upload_id, _ = drop({"a.json": b"{}"})
+    write_owner(incoming.incoming_directory(upload_id), sender.person)
+    job = a_job(1, "failed", owner=sender.person, subject=upload_id)
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(jobs, "submit", lambda words, **more: started.append(tuple(words)))
+    server.is_at("127.0.0.1", f'{TEAM}admins = ["root@example.org"]\n', "root@example.org")
+    deeds.read_again(asker(), job.name)
+    assert [words[-1] for words in started] == [f"--owner={sender.person}"]
 
 
 def test_a_runner_sees_own_jobs_and_an_admin_all(server: Server) -> None:
