@@ -38,6 +38,18 @@ def test_traces_without_logs_are_searched_too(dark_page: Page, server: Server) -
     expect(page).to_have_url(re.compile("baseline=sample.*bert"))
 
 
+def test_a_page_that_a_link_leads_to_begins_at_its_top(page: Page, server: Server) -> None:
+    """*Open each group* led to the middle of the map, as far down as the overview was."""
+    page.goto(server.link(baseline="sample/bert/eager", candidate="sample/bert/default"))
+    ready(page)
+    at_rest(page)
+    page.add_style_tag(content="[data-testid=stMainBlockContainer] { min-height: 4000px }")
+    page.get_by_role("link", name="Open each group").click()
+    expect(page.get_by_role("heading", name="Fusion", exact=True)).to_be_visible()
+    at_rest(page)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+
+
 def test_enter_opens_what_was_typed_not_what_the_list_still_shows(
     page: Page, server: Server
 ) -> None:

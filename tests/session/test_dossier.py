@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.dossier.record import Dossier, Relation
+from profiler_core.analysis.dossier.roofline import Traffic, roofline
 from profiler_core.analysis.item import (
     Item,
     break_item,
@@ -24,7 +26,11 @@ from profiler_core.analysis.item import (
     source_item,
 )
 from profiler_core.analysis.ledger.folding import fold
-from profiler_core.analysis.wording.dossier import NO_COUNTERS, missing_of_kernel_runs
+from profiler_core.analysis.wording.dossier import (
+    NO_COUNTERS,
+    missing_of_kernel_runs,
+    roofline_sentences,
+)
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
@@ -140,6 +146,16 @@ def test_a_convolution_s_flops_are_those_of_its_shapes(comparison: Comparison) -
     assert [line.flops for line in made.rooflines] == [flops, flops]
     assert "3×3 convolution, backward" in made.answer
     assert relation(made, "operators").entries[0].title == "aten::convolution_backward"
+
+
+def test_a_call_of_several_kernels_fits_into_the_cache_with_all_that_it_moves() -> None:
+    """A convolution of 122 MB in three kernels was told to fit into 63 MB."""
+    h200 = peaks_of("NVIDIA H200")
+    assert h200 is not None and h200.l2_bytes is not None
+    for n_bytes, fits in ((2 * h200.l2_bytes, False), (h200.l2_bytes, True)):
+        line = roofline("default", h200, 5, Traffic(5 * n_bytes, 1_000_000, n_calls=5, n_events=15))
+        assert line is not None and line.fits_cache is fits
+        assert any("fits into the L2 cache" in text for text in roofline_sentences(line)) is fits
 
 
 def test_a_group_s_kernels_sum_to_its_time(comparison: Comparison) -> None:

@@ -100,7 +100,7 @@ def roofline(
         bytes_per_s=bytes_per_s,
         memory_share=bytes_per_s / peaks.memory_bytes_per_s if bytes_per_s and peaks else None,
         fits_cache=(
-            traffic.n_bytes / max(1, traffic.n_events) <= cache if traffic and cache else None
+            traffic.n_bytes / max(1, traffic.n_calls) <= cache if traffic and cache else None
         ),
         flops=flops / n if flops else None,
         flops_per_s=flops_per_s,

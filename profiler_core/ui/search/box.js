@@ -2,6 +2,7 @@
 
 const boxes = new WeakMap()
 const WAIT_MS = 140
+let page = location.pathname // outlives the box: which page was drawn last
 const BACK = 18 // characters of a long name that are never cut: they tell names apart
 
 export default function (component) {
@@ -39,9 +40,17 @@ class Box {
 
   show({ data, setTriggerValue }) {
     this.trigger = setTriggerValue
+    this.beginAtTheTop()
     if (data.words !== this.words()) return // an older answer
     this.draw(data.results)
     if (this.entered) this.follow()
+  }
+
+  /** Another page begins with its first line: Streamlit may leave it as far down as the last one. */
+  beginAtTheTop() {
+    if (page === location.pathname) return
+    page = location.pathname
+    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0)
   }
 
   words() {
