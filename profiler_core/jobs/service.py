@@ -203,7 +203,7 @@ def result(job_id: str, kind: type[_T]) -> _T:
     Raises:
         BadInput: it failed, with its own sentences; or it was cancelled.
         ServerFault: it failed, and not by what it was given.
-        WorkEnded: it was killed, or ended without a word.
+        WorkEnded: it was killed.
     """
     ended = job(job_id)
     problem = ended.error or f"{ended.spec.title}: {ended.state} before there was a result."
@@ -224,7 +224,9 @@ def _fault_of(ended: Job) -> type[BadInput]:
         return BadInput
     if isinstance(last, Failure):
         return ServerFault if last.is_servers else BadInput
-    return WorkEnded
+    # By itself and without a word: a fault of ours, and its error is the end of a traceback.
+    is_broken = ended.exit_status is not None and ended.exit_status > 0
+    return ServerFault if is_broken else WorkEnded
 
 
 def _record(directory: Path, *, only_near_end: bool = False) -> Record | None:

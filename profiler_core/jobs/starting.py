@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from profiler_core import home
-from profiler_core.errors import BadInput, CaptureFailed
+from profiler_core.errors import CaptureFailed, ServerFault
 from profiler_core.jobs import directory as files
 from profiler_core.jobs.directory import JobSpec, JobStatus
 from profiler_core.jobs.queue import check_number
@@ -65,7 +65,7 @@ def submit(
     Raises:
         QueueFull: too many jobs run or wait.
         CaptureFailed: the supervisor does not start.
-        BadInput: the home cannot be written.
+        ServerFault: the home cannot be written.
     """
     root = home.jobs_directory()
     try:
@@ -103,7 +103,7 @@ def submit(
             files.write(directory, JobStatus(state="queued"))
             files.write(directory, spec)
     except OSError as error:
-        raise BadInput(
+        raise ServerFault(
             f"{root} cannot be written: {error.strerror}.",
             remedy="Make room on that disk, or give the server's user the right to write there.",
         ) from error

@@ -119,7 +119,7 @@ def outcome(
 
     Raises:
         BadInput: the work failed, with its own sentences; or it was ended.
-        ServerFault: it failed, and not by what it was given.
+        ServerFault: it failed, and not by what it was given; or its answer is of another version.
     """
     if isinstance(record, Failure):
         kind_of_error = ServerFault if record.is_servers else BadInput
@@ -130,7 +130,7 @@ def outcome(
     try:
         return msgspec.json.decode(value, type=ready(kind), dec_hook=_from_plain)
     except msgspec.MsgspecError as error:
-        raise BadInput(
+        raise ServerFault(
             f"{who} gave an answer of another kind: {error}.",
             remedy="Report it, with the files if you can: this is a fault of ours.",
         ) from error

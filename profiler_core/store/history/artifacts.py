@@ -20,7 +20,7 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from profiler_core.errors import BadInput
+from profiler_core.errors import BadInput, ServerFault
 from profiler_core.home import cache_directory
 from profiler_core.ingest.run import unpacked_folder, unpacked_run
 from profiler_core.run_directory import RUN_JSON
@@ -203,7 +203,7 @@ def artifacts() -> Artifacts | None:
     """Where the settings say; None: run directories stay in the home, nothing is copied.
 
     Raises:
-        BadInput: the URL is of a kind that cannot be opened here.
+        ServerFault: the URL is of a kind that cannot be opened here.
     """
     url = settings().artifacts_url
     if url is None:
@@ -211,7 +211,7 @@ def artifacts() -> Artifacts | None:
     try:
         files, root = fsspec.url_to_fs(url)
     except (ValueError, ImportError) as error:  # an unknown protocol, or its package is missing
-        raise BadInput(
+        raise ServerFault(
             f"The artifacts' URL cannot be opened: {error}.",
             remedy="Install what it names (s3fs for s3://, gcsfs for gs://), or correct the URL.",
         ) from error

@@ -19,7 +19,13 @@ from starlette.types import Message
 
 from profiler_core.answers.encoding import document
 from profiler_core.answers.record import Answer
-from profiler_core.errors import BadInput, FusionscopeError, ServerFault, WorkEnded
+from profiler_core.errors import (
+    BadInput,
+    CaptureFailed,
+    FusionscopeError,
+    ServerFault,
+    WorkEnded,
+)
 from profiler_core.jobs.queue import QueueFull
 from profiler_core.operate import log
 from profiler_core.store.shown_paths import texts_in, without_server_paths
@@ -38,6 +44,8 @@ _LONGEST_HEADER = 200  # of Authorization; a token has 81 characters
 _IN_ADDRESS = ("token", "access_token", "api_key")
 _MOST_ENCODINGS = 8  # one on top of the other, that are taken off an address
 _MOST_JSON_BYTES = 64_000
+# CaptureFailed: a job that does not start. Who was only killed has a sentence for who sent it.
+_OF_SERVER = (ServerFault, CaptureFailed)
 _REASONS = {403: "role", 503: "settings"}  # as metrics name them
 
 _refused = RefusedTokens()
@@ -84,7 +92,7 @@ def by_token(
                 except HistoryUnavailable as error:
                     return _unavailable(error)
                 except FusionscopeError as error:
-                    if isinstance(error, ServerFault) and not isinstance(error, WorkEnded):
+                    if isinstance(error, _OF_SERVER) and not isinstance(error, WorkEnded):
                         return _unavailable(error, "The server cannot do it now.")
                     status = 503 if isinstance(error, QueueFull | WorkEnded) else 422
                     sent = (*request.query_params.values(), *getattr(request.state, "texts", ()))
