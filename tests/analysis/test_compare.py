@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from profiler_core.analysis.compare import compare, make_side
@@ -230,6 +232,24 @@ def test_replayed_kernels_take_the_category_that_their_operators_have_elsewhere(
     assert note.startswith("reduce-overhead: 2 kernels per step that CUDA graphs replay (")
     assert ") count as convolution, as their operators in the other runs say; " in note
     assert note.endswith("without those runs their names put them under GEMM.")
+
+
+@pytest.mark.parametrize(("part", "named"), [(0.008, "convolution"), (0.012, "convolution and")])
+def test_a_category_is_named_from_a_hundredth_of_the_largest_change_on(part, named):
+    """Less is rounding: a category that no kernel changed to differs by a part of a nanosecond."""
+    eager = a_summary(GEMM, operator="aten::conv2d")
+    sides = (
+        make_side(a_run(), eager),
+        make_side(a_run(variant="default"), a_summary(GEMM, graph=True)),
+    )
+    comparison = compare(sides[0], [sides[1]])
+    (pair,) = comparison.candidates
+    conv = pair.by_category["conv"]
+    more = replace(conv, time_ns=(0.0, part * conv.time_ns[1]))
+    pair = replace(pair, by_category={**pair.by_category, "pooling": more})
+    notes = pair_notes(replace(comparison, candidates=(pair,)), 0)
+    (note,) = [note for note in notes if "count as" in note]
+    assert (f"count as {named}" in note) and ("pooling" in note) == ("and" in named)
 
 
 def test_environments_that_differ_are_named():

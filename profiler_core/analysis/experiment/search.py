@@ -38,7 +38,6 @@ from profiler_core.model.experiment import (
 PER_CAPTURE = 3  # settings beside the baseline and the one that leads
 # Seconds up to which the first capture is not the start's alone: it takes 40 to 80 s on an H200.
 QUICK_BUDGET_S = 300.0
-_MOST_AFFORDABLE = 20  # settings: more are never asked for
 _MAY_HAVE_WON = 1.005  # times faster by the medians, though not beyond the noise
 # What a plain comparison would try. Each is tried as it is, whatever leads by then.
 KNOWN: tuple[tuple[str, ...], ...] = (
@@ -83,14 +82,14 @@ def next_plan(
     if not experiment.batches:
         return _first(experiment, choices, is_possible)
     leader = leader_after(experiment.start, experiment.batches)
-    n = _affordable(experiment, leader)
+    open_effects = () if leader.trial is None else _not_left_out(experiment, leader)
+    n = _affordable(experiment, leader, PER_CAPTURE + len(open_effects))
     if n < 1:
         return End("budget")
     if leader.trial is None:
         rescue = filter(is_possible, (with_choice(experiment.start, c) for c in choices))
         settings = _untried(experiment, rescue)[: min(n, PER_CAPTURE)]
         return Plan("one lever", settings) if settings else End("nothing to compare")
-    open_effects = _not_left_out(experiment, leader)
     if open_effects and n < PER_CAPTURE + len(open_effects):
         return Plan("without one lever", open_effects[: min(n, PER_CAPTURE)], leader.setting)
     groups = list(_candidates(experiment, leader, choices))
@@ -265,11 +264,16 @@ def _words(setting: Setting) -> set[str]:
     return {word for _, word in setting}
 
 
-def _affordable(experiment: Experiment, leader: Leader) -> int:
+def _affordable(experiment: Experiment, leader: Leader, most: int) -> int:
     """How many settings the next capture may hold, beside those that it times again.
 
     Each compiles as long as the slowest so far, and the one that leads, whose code is kept, half as
     long. Of what else a capture takes, one half goes for the capture, the other for its variants.
+
+    Args:
+        experiment: so far.
+        leader: what leads it.
+        most: settings that are asked for; no more are counted.
     """
     is_slow = is_slow_to_compile(leader.setting)
     alike = [t for t in experiment.trials if is_slow or not is_slow_to_compile(t.setting)]
@@ -285,6 +289,6 @@ def _affordable(experiment: Experiment, leader: Leader) -> int:
         return (n + 0.5) * compile_s + max(0.0, beside_s) * (1 + more) / 2
 
     n = 0
-    while n < _MOST_AFFORDABLE and all(seconds(b, n + 1) <= left_s for b in experiment.batches):
+    while n < most and all(seconds(b, n + 1) <= left_s for b in experiment.batches):
         n += 1
     return n

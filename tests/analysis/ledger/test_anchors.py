@@ -2,6 +2,7 @@
 
 from profiler_core.analysis.ledger.anchors import (
     between,
+    in_doubt,
     kernels_by_size,
     pairs_by_size,
     rising,
@@ -53,6 +54,33 @@ def test_an_attention_faces_the_two_products_that_it_became():
     other = product((64, 8), (8, 16))
     assert parts_by_name([other, one], [left, softmax, other, right], [(0, 2)]) == [
         (1, 0), (1, 1), (1, 3)]  # fmt: skip
+
+
+def test_the_products_of_an_attention_stand_at_most_eight_items_from_its_softmax():
+    heads = (8, 12, 128, 64)
+    left, right = product((96, 128, 64), (96, 64, 128)), product((96, 128, 128), (96, 128, 64))
+    softmax = kernel("triton_per_fused__softmax_5", (8, 12, 128, 128))
+    other = product((64, 8), (8, 16))
+
+    def parts(n: int) -> list[tuple[int, int]]:
+        items = [left, *[other] * n, softmax, *[other] * n, right]
+        return parts_by_name([attention(heads, heads, heads)], items, [])
+
+    assert parts(7) == [(0, 0), (0, 8), (0, 16)]
+    assert parts(8) == [(0, 9)]
+
+
+def test_pairs_of_one_size_are_in_doubt_where_the_second_crossed_others_at_most_eight_apart():
+    def doubts(n: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """Of two products of one size with n - 1 others between them, behind them there."""
+        others = [product((64, size), (size, 16)) for size in range(100, 99 + n)]
+        items = [product((64, 8), (8, 16)), *others, product((64, 8), (8, 16))]
+        pairs = [(0, 0), *((number, number + 1) for number in range(1, n)), (n, 1)]
+        return in_doubt(items, pairs)
+
+    assert doubts(1) == []  # they crossed nothing
+    assert doubts(8) == [((0, 0), (8, 1))]
+    assert doubts(9) == []
 
 
 def test_the_frame_is_the_longest_part_that_rises():

@@ -59,6 +59,24 @@ def test_a_layer_with_one_kernel_more_is_marked_unless_it_is_the_last():
     assert not any(marked(LAYER * 5, names, last))
 
 
+def test_groups_across_two_layers_are_judged_and_across_three_not():
+    """A layer's last operator is in one kernel with those of the next; one has a kernel more."""
+
+    def groups(*offsets: int) -> list[bool]:
+        """The units at these offsets from each layer's first one are a group."""
+        n = 8
+        names = ["matmul", "triton_poi_fused_add_gelu_mul_0"] * n + ["triton_poi_fused_clone_9"]
+        whole = [
+            (tuple(4 * layer + offset for offset in offsets), (2 * layer + 1,))
+            for layer in range(6)
+        ]
+        whole[3] = (whole[3][0], (*whole[3][1], 2 * n))
+        return marked(LAYER * n, names, whole)
+
+    assert groups(3, 4) == [False, False, False, True, False, False]
+    assert not any(groups(3, 5, 8))
+
+
 def test_what_reaches_beyond_the_layers_is_not_judged():
     names = ["matmul", "triton_poi_fused_add_gelu_mul_0"] * 5
     groups = [((4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3), (2 * n, 2 * n + 1)) for n in range(5)]

@@ -19,6 +19,12 @@ def test_chunks_that_nothing_else_has_lead_to_the_first_half():
     assert first_halves([other, FIRST, other, SECOND]) == {3: 1}
 
 
+def test_the_halves_stand_at_most_twelve_kernels_apart():
+    other = kernel("triton_poi_fused_relu_7", (20000, 128), (20000, 128))
+    assert first_halves([FIRST, *[other] * 11, SECOND]) == {12: 0}
+    assert first_halves([FIRST, *[other] * 12, SECOND]) == {}
+
+
 def test_a_sum_of_sums_has_three_parts():
     first = kernel("triton_per_fused_sum_8", (32, 64, 32, 32), (32, 8, 64))
     middle = kernel("triton_per_fused_sum_9", (32, 8, 64), (32, 8))

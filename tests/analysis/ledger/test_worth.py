@@ -38,6 +38,31 @@ def test_a_table_that_is_there_is_worth_more_than_one_that_is_not():
     assert worth(look_up, of_mask, "forward") > worth(look_up, of_words, "forward")
 
 
+def test_a_kernel_of_unknown_size_is_worth_more_than_one_that_has_the_table_alone():
+    look_up = operator("embedding", (32, 8), (256, 256), index_sizes=[65536])
+    of_table = kernel("triton_per_fused_softmax_embedding_5", (8, 8, 256, 256), (32, 8))
+    unknown = kernel("triton_per_fused_softmax_embedding_5")
+    assert worth(look_up, unknown, "forward") > worth(look_up, of_table, "forward")
+
+
+def test_to_be_newly_named_is_worth_what_the_size_is():
+    """Neither outweighs the other: the order decides between such kernels."""
+    add = operator("add", (8, 64))
+    name = "triton_poi_fused_add_0"
+    sized, newly, both = kernel(name, (512,)), kernel(name), kernel(name, (512,))
+    newly.fresh = both.fresh = frozenset(("add",))
+    assert worth(add, newly, "forward") == worth(add, sized, "forward")
+    assert worth(add, newly, "forward") > worth(add, kernel(name), "forward")
+    assert worth(add, both, "forward") > worth(add, newly, "forward")
+
+
+def test_a_view_of_unknown_shape_is_worth_more_than_one_of_another_shape():
+    view = operator("view", (8, 64))
+    same, unknown, other = operator("view", (8, 64)), operator("view"), operator("view", (4, 4))
+    assert worth(view, same, "forward") > worth(view, unknown, "forward")
+    assert worth(view, unknown, "forward") > worth(view, other, "forward") > 0
+
+
 def test_one_kernel_on_both_sides_is_itself_and_no_neighbour_of_its_operators():
     """Two compiled runs without logs."""
     names = [f"triton_poi_fused_add_gelu_mul_relu_{n}" for n in range(4)]

@@ -1,5 +1,6 @@
 """What a replay copies, and what long guards cost beside themselves, on made-up steps."""
 
+import numpy as np
 import pytest
 
 from profiler_core.analysis.compilation.compiled_calls import CALL, LOOKUP
@@ -32,7 +33,7 @@ def test_large_inputs_take_the_device_as_long_as_its_memory_does():
     copied = Change("graph_replay", inputs=(ReplayInputs("", 1, 100.0 * US),))
     engine = WhatIf(trace, 1000.0 * US)
     lost = engine.expected_ns(Change("graph_replay")) - engine.expected_ns(copied)
-    assert lost == pytest.approx(102 * US, rel=0.02)
+    assert lost == pytest.approx(102 * US, rel=0.001)
 
 
 def test_what_follows_long_guards_finds_its_caches_warm():
@@ -48,6 +49,21 @@ def test_what_follows_long_guards_finds_its_caches_warm():
     assert saved.low_ns < 0.5 * 400 * US + 1
     # What follows takes at most half of its time less: 300 of 600.
     assert saved.high_ns == pytest.approx((400 + 240) * US, rel=0.05)
+
+
+def test_what_follows_takes_at_least_half_of_its_time_however_long_the_guards():
+    """Guards of 700 of 1000 µs: 0.3 of their time would be more than half of the 405 that stay."""
+    trace = a_trace_us(
+        annotations=[step(n, n * 1000, 1000) for n in range(6)],
+        ops=[op(n * 1000, 700, LOOKUP) for n in range(6)],
+        runtime=[launch(n * 1000 + 900, 20, n) for n in range(6)],
+        device=[kernel(n * 1000 + 930, 10, n) for n in range(6)],
+    )
+    saved = WhatIf(trace, None).saved(Change("lighter_guards"))
+    assert saved.expected_ns == pytest.approx((0.85 * 700 + 405 / 2) * US, rel=0.002)
+    # At most all 700, and half of the 300 that follow; beside what a host's times spread.
+    beyond = np.hypot(700 + 300 / 2 - 797.5, 70)
+    assert saved.high_ns == pytest.approx((797.5 + beyond) * US, rel=0.002)
 
 
 def test_short_guards_leave_the_caches_as_they_are():
