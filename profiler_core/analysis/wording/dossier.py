@@ -22,8 +22,8 @@ from profiler_core.units import (
 
 NEEDS_LOG = "that takes the compiled run's structured log (TORCH_TRACE)."
 TRANSFER_ALONE = (
-    "Its times are those of the transfer: waiting for other ranks, which the timeline shows as "
-    "part of its calls, is left out."
+    "Its times per step and call count the transfer alone: waiting for other ranks, which the "
+    "timeline shows as part of a call, is left out."
 )
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
 
