@@ -12,12 +12,13 @@ from profiler_core.agents import over_http
 from profiler_core.agents.tools import compare, summary
 from profiler_core.door.asker import asking
 from profiler_core.errors import FusionscopeError
-from profiler_core.store import history
+from profiler_core.store import catalogue, history
 from profiler_core.store.history import database
 from profiler_core.store.history.database import HistoryUnavailable
 from profiler_core.store.shown_paths import without_server_paths
 from profiler_core.ui.routes import bearer
 from profiler_core.ui.routes.refused_tokens import RefusedTokens
+from profiler_core.ui.runs import run_list
 from profiler_core.ui.sign_in.asker import asker_of
 from profiler_core.ui.sign_in.by_token import visitor_by_token
 from tests.attack.api import Answer, call, token_of, zip_of, zipped
@@ -192,3 +193,23 @@ def test_a_route_and_a_tool_repeat_what_they_were_asked(team: Server, home: Path
         with pytest.raises(FusionscopeError, match="There is no run") as refused:
             asyncio.run(asked(baseline="run/c1/default", candidate=[f"{folder}/x"]))
         assert f"{folder}/x" in str(refused.value)
+
+
+@pytest.mark.parametrize(("settings", "is_told"), [(TEAM, False), ("", True)])
+def test_where_a_capture_lies_is_told_on_ones_own_machine_alone(
+    server: Server,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: str,
+    is_told: bool,
+) -> None:
+    """The page Runs told whoever may delete one the server's folders."""
+    server.is_at("127.0.0.1", settings)
+    redated_copy(home, "c1")
+    (group, *_) = catalogue.groups(catalogue.Wanted()).groups
+    shown: list[str] = []
+    monkeypatch.setattr(run_list.st, "html", shown.append)
+    monkeypatch.setattr(run_list.st, "button", lambda *_, **__: False)
+    run_list._confirm(group)
+    assert (group.key in shown[0], str(home) in shown[0]) == (not is_told, is_told)
+    database.close_all()

@@ -21,6 +21,7 @@ from profiler_core.ui.paging import choose_page
 from profiler_core.ui.reading import run_of
 from profiler_core.ui.runs.ownership import may_delete
 from profiler_core.ui.runs.trash import days_in_trash, offer_undo, report, show_last_deletion
+from profiler_core.ui.server import is_local_server
 from profiler_core.ui.sign_in.guard import who_may
 from profiler_core.ui.sign_in.visitor import Visitor, visitor
 from profiler_core.ui.states import state_badge, what_happened
@@ -165,10 +166,12 @@ def _variant(entry: Entry, label: str, base: tuple[float, str] | None, *, is_bas
 def _confirm(group: Comparable) -> None:
     n = len(group.entries)
     what = f"{n} run{'' if n == 1 else 's'} and their files"
+    # Folders are for who sits at this machine.
+    lies_at = str(group.path) if is_local_server() else group.key
     st.html(
         f"<p class=fs-note><b>{escape(group.title)}</b>: {what}. They can be put back for "
         f"{days_in_trash()}.<br>"
-        f"<span class=fs-mono>{escape(str(group.path))}</span></p>"
+        f"<span class=fs-mono>{escape(lies_at)}</span></p>"
     )
     st.button("Delete", key=f"fs_delete_{group.key}", on_click=_delete, args=(group,))
 
