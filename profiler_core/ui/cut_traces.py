@@ -2,16 +2,23 @@
 
 from collections.abc import Sequence
 
+import streamlit as st
+
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ui.choice import Choice
+from profiler_core.ui.choice import Choice, chosen_keys, query_of
+from profiler_core.ui.links import page_link
 from profiler_core.ui.problem_card import problem_card
 
 _WHY = (
     "Kineto writes a file after the profiled steps, and a process that is killed then leaves a "
     "part of it."
 )
+
+
+class CutTraces(NothingToAnalyse):
+    """Runs of whose traces a part is missing are compared with none."""
 
 
 def show_cut_traces(choice: Choice) -> tuple[str, ...]:
@@ -28,7 +35,15 @@ def show_cut_traces(choice: Choice) -> tuple[str, ...]:
     return cut
 
 
-def cut_traces(labels: Sequence[str]) -> NothingToAnalyse:
+def show_what_is_left() -> None:
+    """The ways on to the pages that show what is left of the chosen runs' traces."""
+    query = query_of(chosen_keys())
+    with st.container(horizontal=True, key="fs_way_on_cut"):
+        page_link("timeline", "See what is left on Timeline", query)
+        page_link("kernels", "See what is left on Kernels", query)
+
+
+def cut_traces(labels: Sequence[str]) -> CutTraces:
     """Why these runs are compared with none, and what to do."""
     if len(labels) == 1:
         problem = f"The trace of {labels[0]} is cut: {WHAT_IS_LEFT}"
@@ -39,4 +54,4 @@ def cut_traces(labels: Sequence[str]) -> NothingToAnalyse:
             f"The traces of {listed(labels)} are cut: their numbers cover what is left of them, "
             "and cannot be compared with other runs'."
         )
-    return NothingToAnalyse(problem, remedy=remedy)
+    return CutTraces(problem, remedy=remedy)

@@ -11,9 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException
 
 from profiler_core.errors import FusionscopeError
-from profiler_core.markup import with_units
+from profiler_core.markup import prose
 from profiler_core.page_specs import PageSpec
 from profiler_core.store.catalogue import one_look
+from profiler_core.ui.cut_traces import CutTraces, show_what_is_left
 from profiler_core.ui.dossier.panel import dossier_beside
 from profiler_core.ui.metrics.counted import PageRun, counted_page_run
 from profiler_core.ui.problem_card import problem_card
@@ -75,6 +76,8 @@ def _problems_as_card(spec: PageSpec, run: PageRun, first_line: "FirstLine") -> 
             extra={"problem": error.problem, "remedy": error.remedy},
         )  # fmt: skip
         problem_card(error.problem, error.remedy)
+        if isinstance(error, CutTraces):
+            show_what_is_left()
 
 
 @dataclass
@@ -87,7 +90,7 @@ class FirstLine:
     def answer(self, sentence: str) -> None:
         """Put the answer for the chosen runs in place of the question; "" leaves it."""
         if self.place is not None and sentence:
-            self.place.html(f"<p class=fs-question>{escape(with_units(sentence))}</p>")
+            self.place.html(f"<p class=fs-question>{prose(sentence)}</p>")
             self.is_answer = True
 
     def drop_question(self) -> None:

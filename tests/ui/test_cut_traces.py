@@ -3,7 +3,9 @@
 import gzip
 import re
 import shutil
+from html import unescape
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -62,6 +64,19 @@ def test_of_a_cut_pair_no_page_begins_with_its_question(home, monkeypatch, page)
     assert not [frame for frame in app.dataframe if "d1" in frame.value]
     if page == "fusion":
         assert not app.get("button_group")  # an order of nothing
+
+
+@pytest.mark.parametrize("page", ["fusion", "modules"])
+def test_a_page_that_cannot_use_a_cut_trace_leads_to_those_that_can(home, monkeypatch, page):
+    """It ended at the card, though *Timeline* and *Kernels* show what is left."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
+    keys = {"baseline": "run/cnn/eager", "candidate": ["run/cnn/reduce-overhead"]}
+    text = text_of(opened(page, **keys))
+    for other in ("timeline", "kernels"):
+        (address,) = re.findall(rf'href="{other}\?([^"]*)"', text)
+        chosen = parse_qs(unescape(address))
+        assert chosen == {"baseline": ["run/cnn/eager"], "candidate": ["run/cnn/reduce-overhead"]}
 
 
 def test_kernels_of_a_cut_trace_are_counted_and_summed_in_all_that_is_left(home, monkeypatch):
