@@ -21,6 +21,13 @@ _FRAME_ROW_PX = 31  # of st.dataframe, at the theme's size of type
 _FRAME_BORDERS_PX = 3
 _LEAST_CHANGE_NS = 50  # 0.05 µs
 _DIGIT_PX, _CELL_PADDING_PX = 7.2, 16  # of st.dataframe
+# Of the letters in a cell of st.dataframe, as a browser measured them; all others are as wide as
+# most digits.
+_LETTERS_PX = {
+    3.5: " !',.:;Iijl|`", 4.4: "()/[]ft", 5.2: "_1r{}", 6.1: "-*?s",
+    8.7: "ABCDGHKNOPQRSTUVXYZ#$&+<=>~04×", 11.0: "mwMW%@…",
+}  # fmt: skip
+_PX_OF = {letter: px for px, letters in _LETTERS_PX.items() for letter in letters}
 _MORE_PX, _MORE_CHARACTERS = 180, 26  # of a first column in a wide window
 
 
@@ -42,6 +49,38 @@ def name_room(px: int, characters: int) -> NameRoom:
     if is_wide():
         return NameRoom(px + _MORE_PX, characters + _MORE_CHARACTERS)
     return NameRoom(px, characters)
+
+
+def fitting_names(names: Sequence[str], room: NameRoom) -> list[str]:
+    """Shortened names, those shorter still whose letters are too wide for their column.
+
+    Names that differ do so still.
+
+    Args:
+        names: of as many characters as there is room for, at the most.
+        room: of their column.
+    """
+    fitting: dict[str, str] = {}
+    taken = set(names)
+    for name in dict.fromkeys(names):
+        shorter = name
+        while _text_px(shorter) > room.px - _CELL_PADDING_PX:
+            shorter = _without_one(shorter)
+        fitting[name] = name if shorter in taken else shorter
+        taken.add(shorter)
+    return [fitting[name] for name in names]
+
+
+def _without_one(name: str) -> str:
+    """The name without one letter more, at the place where it was cut."""
+    if "…" not in name:
+        return clipped(name, len(name) - 1)
+    cut = len(name) - 1 if name.endswith("…") else name.index("…")
+    return name[: max(0, cut - 1)] + name[cut:] if cut else name[:1] + name[2:]
+
+
+def _text_px(text: str) -> float:
+    return sum(_PX_OF.get(letter, _DIGIT_PX) for letter in text)
 
 
 def foreign_text(columns: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import msgspec
+import numpy as np
 import pytest
 
 from profiler_core import home
@@ -76,6 +77,65 @@ def test_the_name_of_the_fastest_stands_beside_its_mark_within_the_figure(experi
     (names, *_) = cost_figure(experiment, leader_of(experiment), LIGHT).data
     for seconds, position in zip(names.x, names.textposition, strict=True):
         assert position == ("middle left" if seconds > max(names.x) / 2 else "middle right")
+
+
+@pytest.mark.parametrize("width_px", [300, 560, 940])
+@pytest.mark.parametrize(("beside_s", "above"), [(1.1, 0), (0.9, 0), (1.1, 1), (1.2, -1)])
+def test_the_names_in_the_figure_lie_on_no_mark_and_not_on_each_other(
+    experiment, width_px, beside_s, above
+):
+    """The name of the fastest was written over the mark of a setting that is as fast."""
+    leader = leader_of(experiment)
+    fastest = leader.trial
+    batches = [
+        msgspec.structs.replace(
+            batch,
+            trials=tuple(
+                msgspec.structs.replace(
+                    trial,
+                    first_call_s=10.0 * beside_s,
+                    step_ns=fastest.step_ns * (1 + 0.02 * above),
+                    step_low_ns=fastest.step_ns * 0.99,
+                    step_high_ns=fastest.step_ns * 1.01,
+                )
+                if trial.variant != fastest.variant
+                else msgspec.structs.replace(trial, first_call_s=10.0)
+                for trial in batch.trials
+            ),
+        )
+        for batch in experiment.batches
+    ]
+    figure = cost_figure(msgspec.structs.replace(experiment, batches=tuple(batches)), leader, LIGHT)
+    (settings,) = figure.data
+    (eager,) = figure.layout.annotations
+    px = [
+        (width_px / figure.layout.xaxis.range[1]) * np.array(settings.x),
+        (264 / figure.layout.yaxis.range[1]) * np.array(settings.y),
+    ]
+    (number,) = [number for number, name in enumerate(settings.text) if name]
+    mark = px[0][number], px[1][number]
+    name = box_beside(mark, settings.text[number], settings.textposition[number], away=14.5)
+    line = 264 * eager.y / figure.layout.yaxis.range[1]
+    end = (width_px, "left") if eager.xanchor == "right" else (0, "right")
+    height = "top" if eager.yanchor == "bottom" else "bottom"
+    named = box_beside((end[0], line), "eager", f"{height} {end[1]}", away=0)
+    marks = [(x - 5, x + 5, y - 5, y + 5) for x, y in zip(*px, strict=True)]
+    assert not any(meet(name, mark) for mark in marks)
+    assert not any(meet(named, mark) for mark in marks)
+    assert not meet(name, named)
+
+
+def box_beside(point, text, position, *, away):
+    """(left, right, bottom, top) of a label of 13 px letters."""
+    height, way = position.split(" ")
+    width, (x, y) = 7.0 * len(text.strip()), point
+    left = x + away if way == "right" else x - away - width
+    bottom = {"middle": y - 6.5, "top": y + away / 2, "bottom": y - away / 2 - 13}[height]
+    return left, left + width, bottom, bottom + 13
+
+
+def meet(one, other):
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def test_one_lever_that_does_not_fit_is_told_in_the_singular():

@@ -18,7 +18,14 @@ from profiler_core.store import library
 from profiler_core.ui import table
 from profiler_core.ui.dossier.draw import dossier_html
 from profiler_core.ui.fusion import table as fusion_table
-from profiler_core.ui.table import change_us, column_of_each_run, wide_enough, with_minus_signs
+from profiler_core.ui.table import (
+    NameRoom,
+    change_us,
+    column_of_each_run,
+    fitting_names,
+    wide_enough,
+    with_minus_signs,
+)
 from tests.apps import opened
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
@@ -104,6 +111,19 @@ def test_no_number_loses_its_sign_at_the_left_of_its_column():
     assert fitting["d"]["width"] >= 7.2 * len("-134.29") + 16
     assert (fitting["name"]["width"], fitting["other"]["width"]) == (20, 46)
     assert narrow["width"] == 46
+
+
+def test_a_name_of_wide_letters_is_cut_where_it_was_shortened_and_not_by_its_column():
+    """Of 32 characters "sm80_xmm…_gemm_indexed_wo_smem_…" lost the last in the room for 32."""
+    room = NameRoom(248, 32)
+    names = ["sm80_xmm…_gemm_indexed_wo_smem_…", "vectorized_elementwise_kernel", "W" * 30]
+    fitting = fitting_names(names, room)
+    assert fitting[0] == "sm80_xmm…_gemm_indexed_wo_sm…"
+    assert fitting[1] == names[1]
+    assert fitting[2] == f"{'W' * 6}…{'W' * 14}"
+    alike = ["mmmm…wwwwwwwwwwwwwwwwwwwwa…", "mmmm…wwwwwwwwwwwwwwwwwwwwb…"]
+    assert len(set(fitting_names(alike, room))) == 2
+    assert fitting_names(["…" * 40], room)
 
 
 def test_a_change_has_the_minus_sign_of_all_other_numbers_and_is_a_number_still():

@@ -24,6 +24,7 @@ from profiler_core.ui.table import (
     change_us,
     column_of_each_run,
     column_of_time,
+    fitting_names,
     foreign_text,
     frame_height,
     is_wide,
@@ -109,8 +110,10 @@ def _module_room() -> NameRoom:
 def _cells(
     rows: Sequence[FoldedGroup], measured: MeasuredLedger | None, job: JobLedger | None
 ) -> dict[str, list[Any]]:
+    room = _group_room()
+    names = [clipped(group.label, room.characters) for group in rows]
     columns: dict[str, list[Any]] = {
-        "group": [clipped(group.label, _group_room().characters) for group in rows],
+        "group": [*fitting_names(names, room)],
         "t0": [group.baseline_ns / 1e3 for group in rows],
         "t1": [group.candidate_ns / 1e3 for group in rows],
         "delta": [change_us(group.delta_ns) for group in rows],

@@ -24,6 +24,7 @@ from profiler_core.ui.table import (
     change_us,
     column_of_each_run,
     column_of_time,
+    fitting_names,
     frame_height,
     name_room,
     number_column,
@@ -161,8 +162,8 @@ def _frame(
     *,
     is_compared: bool,
 ) -> pd.DataFrame:
-    longest = _room(labels)[0].characters
-    names = kernel_labels([row.name for row in rows], longest)
+    room, _ = _room(labels)
+    names = fitting_names(kernel_labels([row.name for row in rows], room.characters), room)
     frame = pd.DataFrame({"name": harmless_cells(names)})
     for run in runs:
         sides = [row.sides[run] for row in rows]
