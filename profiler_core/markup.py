@@ -5,7 +5,7 @@ pages, and what both share.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -62,6 +62,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "breakable": breakable,
         "coded": coded,
+        "coded_prose": coded_prose,
         "phrase": phrase,
         "prose": prose,
         "with_units": with_units,
@@ -92,9 +93,18 @@ def _kept_together(part: str) -> str:
 
 def coded(text: str) -> Markup:
     """A sentence, of ours or of PyTorch's, in which backticks mark code."""
+    return _with_code(text, escape)
+
+
+def coded_prose(text: str) -> Markup:
+    """The same where lines are short: none ends inside a quantity or at the cut of a name."""
+    return _with_code(text, prose)
+
+
+def _with_code(text: str, words: Callable[[str], Markup]) -> Markup:
     parts = _CODE.split(text)
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 else part
+        Markup("<code>{}</code>").format(part) if number % 2 else words(part)
         for number, part in enumerate(parts)
     )
 

@@ -8,7 +8,16 @@ from jinja2 import UndefinedError
 
 from profiler_core.analysis.rows.table import Cell, Change, Table
 from profiler_core.analysis.wording.sentence import Statement, Strong, clause, ended, listed
-from profiler_core.markup import Markup, breakable, coded, phrase, prose, render, with_units
+from profiler_core.markup import (
+    Markup,
+    breakable,
+    coded,
+    coded_prose,
+    phrase,
+    prose,
+    render,
+    with_units,
+)
 
 EVIL = '<script>alert("1")</script>'
 TEMPLATES = Path(__file__).parents[1] / "profiler_core" / "templates"
@@ -45,6 +54,14 @@ def test_markup_in_a_name_stays_text():
 def test_code_between_backticks_is_code_and_stays_text():
     assert coded("an `if <b>` on a tensor") == "an <code>if &lt;b&gt;</code> on a tensor"
     assert coded("one ` alone & more") == "one ` alone &amp; more"
+
+
+def test_a_sentence_with_code_breaks_no_line_at_the_cut_of_a_name_or_in_a_quantity():
+    """A finding of a review ended a line in "void at…" and another in "3"."""
+    whole = "<span class=fs-whole>addmm…addmm</span>"
+    assert coded_prose("`x` makes addmm…addmm 3 µs slower") == (
+        f"<code>x</code> makes {whole} 3\u00a0µs slower"
+    )
 
 
 def test_no_line_ends_between_a_number_and_its_unit():

@@ -125,7 +125,7 @@ div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .fs-finding:first-child { border-top:0; }
 .fs-finding p { color:var(--fs-muted); margin:.15rem 0 0; line-height:1.5; max-width:90ch;
   overflow-wrap:anywhere; }
-.fs-finding p span { color:var(--fs-ink); }
+.fs-finding p > span:not(.fs-whole) { color:var(--fs-ink); }
 .fs-stake { text-align:right; white-space:nowrap; font-variant-numeric:tabular-nums; }
 .fs-stake small { display:block; color:var(--fs-muted); font-size:12px; }
 .fs-stake i { display:none; }
@@ -193,6 +193,8 @@ input:placeholder-shown { text-overflow:ellipsis; }
 /* Streamlit darkens the accent of what is pointed at or open, which a dark page hides. */
 :is([data-testid=stPopoverButton],[data-testid=stBaseButton-tertiary]):is(:hover,
   [aria-expanded=true]) * { color:var(--fs-accent); }
+/* On the grey that an open one with a border has, the accent is too dark. */
+[data-testid=stPopoverButton][kind=secondary][aria-expanded=true] * { color:var(--fs-ink); }
 [data-testid=stCode] .comment { color:var(--fs-muted) !important; }
 [data-testid=stCode] .token:not(.comment) { filter:var(--fs-code-filter); }
 .fs-code { font-family:'JetBrains Mono',monospace; font-size:12.5px; line-height:1.55; margin:4px 0;

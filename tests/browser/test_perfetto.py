@@ -53,12 +53,26 @@ def serve_ui(route: Route, files: str) -> None:
 @pytest.fixture
 def menu(page: Page, server: Server) -> Page:
     """The timeline with the menu open."""
+    open_menu(page, server)
+    return page
+
+
+def open_menu(page: Page, server: Server) -> None:
     page.goto(server.link("timeline", **PAIR))
     page.locator(".timeline[data-ready]").wait_for()
     at_rest(page)  # a menu that is opened while the page runs may close again
     page.get_by_role("button", name="Perfetto").click()
     expect(page.get_by_text("the trace is uploaded nowhere")).to_be_visible()
-    return page
+
+
+def test_the_button_looks_like_the_others_in_the_dark(dark_page: Page, server: Server) -> None:
+    """It was white on the light accent, contrast 2.9, in larger letters."""
+    open_menu(dark_page, server)
+    button = dark_page.get_by_role("button", name="Open in Perfetto")
+    expect(button).to_have_css("color", "rgb(17, 19, 24)")
+    other = dark_page.get_by_role("button", name="Download the merged trace").locator("p")
+    size = other.evaluate("text => getComputedStyle(text).fontSize")
+    expect(button).to_have_css("font-size", size)
 
 
 def test_perfetto_opens_with_both_runs(menu: Page, ui_files: str) -> None:

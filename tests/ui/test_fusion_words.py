@@ -16,9 +16,20 @@ from profiler_core.analysis.ledger.result import Kind
 from profiler_core.analysis.wording.groups import how_known, what_kind
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
 from profiler_core.ui.fusion.coverage import coverage_sentence
+from profiler_core.ui.page import FirstLine
 from tests.figures.many_groups import many_groups
 
 GROUP = many_groups(1).groups[0]
+
+
+def test_the_first_line_of_a_page_breaks_at_no_cut_of_a_name():
+    """ "most is saved in 12 × embedd…" ended a line."""
+    drawn = []
+    FirstLine(SimpleNamespace(html=drawn.append)).answer("Most in embedd…layer (−2 µs), <b>.")
+    assert drawn == [
+        "<p class=fs-question>Most in <span class=fs-whole>embedd…layer</span> (−2\u00a0µs), "
+        "&lt;b&gt;.</p>"
+    ]
 
 
 @pytest.mark.parametrize("evidence", get_args(Evidence))

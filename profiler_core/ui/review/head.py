@@ -6,7 +6,7 @@ import streamlit as st
 
 from profiler_core.dates import minute
 from profiler_core.errors import FusionscopeError
-from profiler_core.markup import with_units
+from profiler_core.markup import prose
 from profiler_core.model.review import Review
 from profiler_core.store import history
 from profiler_core.ui.choice import open_choice, query_of
@@ -52,13 +52,13 @@ _LOOK_AGAIN = (
 
 def _sides(review: Review) -> str:
     baseline, *candidates = review.sides
-    html = f"<p class=fs-note>{escape(with_units(baseline.facts))}</p>" if baseline.facts else ""
+    html = f"<p class=fs-note>{prose(baseline.facts)}</p>" if baseline.facts else ""
     for side in candidates:
         bad = " class=fs-w" if side.verdict in ("wrong_numerics", "slower") else ""
         headline = side.headline or f"{side.label} against {baseline.label}"
         html += (
-            f"<div class=fs-rv-side><b{bad}>{escape(with_units(headline))}</b>"
-            + (f"<p>{escape(with_units(side.details))}</p>" if side.details else "")
+            f"<div class=fs-rv-side><b{bad}>{prose(headline)}</b>"
+            + (f"<p>{prose(side.details)}</p>" if side.details else "")
             + "</div>"
         )
     return html
