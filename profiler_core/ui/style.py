@@ -213,6 +213,9 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
 .fs-note.fs-w { color:var(--fs-worse); font-weight:400; }
 .st-key-fs_mode { position:fixed; width:0; height:0; }
 .st-key-fs_search { position:fixed; top:.85rem; right:4rem; width:auto; z-index:999991; }
+/* While a page runs Streamlit fades what may change, and says so where the search stands. */
+.st-key-fs_search [data-stale] { opacity:1 !important; }
+[data-testid=stStatusWidget] { position:relative; right:9.2rem; }
 :root { --fs-dossier:clamp(400px,31vw,600px); }
 .st-key-fs_dossier { position:fixed; visibility:hidden; width:0; height:0; overflow:hidden; }
 .st-key-fs_dossier:has(.fs-dossier) { visibility:visible; z-index:90; top:3.75rem; right:0;
@@ -296,6 +299,7 @@ stands in a column for each run stands one below another. */
     border-top:1px solid var(--fs-line); border-radius:14px 14px 0 0;
     box-shadow:0 -6px 24px rgba(0,0,0,.22); }
   [data-testid=stMainBlockContainer] { padding-left:1rem; padding-right:1rem; }
+  [data-testid=stStatusWidget] { right:3.6rem; }
   .fs-verdict { font-size:22px; }
   .fs-t td, .fs-t th { padding:6px; }
   .fs-d { display:block; min-width:0; margin:0; }

@@ -64,6 +64,15 @@ def test_enter_opens_what_was_typed_not_what_the_list_still_shows(
     expect(page.get_by_role("dialog", name="Search everything")).to_be_hidden()
 
 
+def test_the_box_is_not_faded_while_the_page_runs(page: Page, server: Server) -> None:
+    """Streamlit draws what is stale at a third: the page was read through "Searching …"."""
+    page.goto(server.link("capture"))
+    ready(page)
+    box = page.locator(".st-key-fs_search [data-stale]").first
+    box.evaluate("box => box.style.opacity = 0.33")
+    expect(box).to_have_css("opacity", "1")
+
+
 def test_kernels_of_one_family_are_told_apart(page: Page, server: Server) -> None:
     """Seven of bert read "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize… _kernel__5x_cublas"."""
     page.set_viewport_size({"width": 1280, "height": 800})
