@@ -127,6 +127,16 @@ def format_change(ratio: float | None) -> str:
     return f"{sign}{abs(change):.{digits}f} %"
 
 
+def format_change_between(before: float | None, after: float | None) -> str:
+    """What a value became, as `format_change` writes it; "" without both, or from 0."""
+    return "" if not before or after is None else format_change(after / before)
+
+
+def format_share_of(part: float, whole: float) -> str:
+    """What share of the whole a part is, as `format_share` writes it; a dash of nothing."""
+    return format_share(part / whole if whole else None)
+
+
 def format_points(difference: float) -> str:
     """A difference of shares: 0.46 -> "+46 pts"; below one point with a digit after the point."""
     points = difference * 100

@@ -264,6 +264,18 @@ VIOLATIONS = (
         "in error.problem",
     ),
     _uses(
+        "No sentence decides",
+        "profiler_core/ui/planted_pattern.py",
+        "import re\ndef f(note):\n    return re.search('shape', note.text)\n",
+        "in note.text",
+    ),
+    _uses(
+        "No sentence decides",
+        "profiler_core/ui/planted_variable.py",
+        "def f(note):\n    words = note.text\n    return words.startswith('A shape')\n",
+        "in note.text",
+    ),
+    _uses(
         "Steps are divided by in analysis",
         "pages/overview.py",
         "def planted(summary):\n    return summary.window_ns / summary.n_steps\n",
@@ -274,6 +286,18 @@ VIOLATIONS = (
         "profiler_core/report/planted_division.py",
         "def f(time_ns, row):\n    time_ns //= max(1, row.n_steps[0])\n",
         "/ max(1, row.n_steps[0])",
+    ),
+    _uses(
+        "Steps are divided by in analysis",
+        "profiler_core/agents/planted_variable.py",
+        "def f(summary):\n    n = summary.n_steps\n    return summary.window_ns / n\n",
+        "/ summary.n_steps",
+    ),
+    _uses(
+        "Pages divide no time by another",
+        "profiler_core/ui/planted_ratio.py",
+        "def f(before, after):\n    return after.step_ns / before.step_ns\n",
+        "/ before.step_ns",
     ),
     _uses(
         "Imports are visible",

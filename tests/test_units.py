@@ -3,12 +3,14 @@ import pytest
 from profiler_core.units import (
     format_bytes,
     format_change,
+    format_change_between,
     format_count,
     format_duration,
     format_operations,
     format_per_step,
     format_points,
     format_ratio,
+    format_share_of,
     format_wait,
     rounded_bytes,
 )
@@ -108,3 +110,23 @@ def test_a_time_that_people_wait_is_in_minutes_and_seconds(seconds, text):
 )
 def test_sizes_that_read_the_same_round_to_the_same_one(size):
     assert format_bytes(rounded_bytes(size)) == format_bytes(size)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        (200.0, 100.0, "−50 %"),
+        (100.0, 0.0, "−100 %"),
+        (0.0, 5.0, ""),
+        (None, 5.0, ""),
+        (5.0, None, ""),
+    ],
+)
+def test_what_a_value_became_needs_both_values(
+    before: float | None, after: float | None, text: str
+) -> None:
+    assert format_change_between(before, after) == text
+
+
+def test_a_share_of_nothing_is_a_dash() -> None:
+    assert (format_share_of(1, 4), format_share_of(1, 0)) == ("25 %", "–")

@@ -18,7 +18,7 @@ from profiler_core.export.ledger_events import check_name, events_of_pairs, writ
 from profiler_core.session.pair import Pair
 from profiler_core.units import (
     format_bytes,
-    format_change,
+    format_change_between,
     format_count,
     format_duration,
     format_energy,
@@ -132,4 +132,4 @@ def _change(pair: TwoNumbers) -> str:
     before, after = pair
     if before is None or after is None or before == after:
         return ""
-    return "new" if before == 0 else "gone" if after == 0 else format_change(after / before)
+    return "new" if before == 0 else "gone" if after == 0 else format_change_between(before, after)

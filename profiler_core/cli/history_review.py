@@ -13,7 +13,7 @@ from profiler_core.answers.record import Answer
 from profiler_core.cli.table import shorten, table
 from profiler_core.model.review import STATES, Difference
 from profiler_core.store import history
-from profiler_core.units import format_change, format_duration
+from profiler_core.units import format_change_between, format_duration
 
 
 def add_arguments(findings: argparse.ArgumentParser, regressions: argparse.ArgumentParser) -> None:
@@ -72,7 +72,7 @@ def list_regressions(arguments: argparse.Namespace) -> tuple[Answer, str]:
             row.run.git_commit[:10] or "–",
             format_duration(row.difference.before_ns),
             format_duration(row.difference.after_ns),
-            format_change(row.difference.after_ns / row.difference.before_ns),
+            format_change_between(row.difference.before_ns, row.difference.after_ns),
         ]
         for row in rows
     ]

@@ -13,7 +13,13 @@ from profiler_core.cli.explained import findings_text, server_text
 from profiler_core.cli.reading_options import add_reading_options, apply_reading_options
 from profiler_core.cli.table import shorten, table
 from profiler_core.session.run import Run
-from profiler_core.units import format_bytes, format_count, format_duration, format_share
+from profiler_core.units import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_share,
+    format_share_of,
+)
 
 _NAME_WIDTH = 72
 
@@ -105,7 +111,7 @@ def _categories(summary: Summary) -> str:
                 CATEGORIES[key],
                 format_count(summary.per_step(t.n)),
                 format_duration(summary.per_step(t.time_ns)),
-                format_share(t.time_ns / total if total else None),
+                format_share_of(t.time_ns, total),
             ]
             for key, t in ordered
         ],
@@ -120,7 +126,7 @@ def _idle(summary: Summary) -> str:
             [
                 cause.replace("_", " "),
                 format_duration(summary.per_step(ns)),
-                format_share(ns / summary.idle_ns if summary.idle_ns else None),
+                format_share_of(ns, summary.idle_ns),
             ]
             for cause, ns in sorted(causes.items(), key=lambda item: -item[1])
             if ns
@@ -137,9 +143,7 @@ def _kernels(summary: Summary, n_top: int) -> str:
                 CATEGORIES[k.category],
                 format_count(k.n),
                 format_duration(k.time_ns),
-                format_share(
-                    k.time_ns / summary.kernel_time_ns if summary.kernel_time_ns else None
-                ),
+                format_share_of(k.time_ns, summary.kernel_time_ns),
                 format_duration(k.mean_ns),
             ]
             for k in summary.kernels[:n_top]

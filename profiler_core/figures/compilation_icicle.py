@@ -8,7 +8,7 @@ from profiler_core.analysis.compilation.phases import Node, Stage
 from profiler_core.figures.icicle import icicle
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.theme import Palette
-from profiler_core.units import format_count, format_duration, format_share
+from profiler_core.units import format_count, format_duration, format_share_of
 
 _ROW_PX = 30
 STAGE_LABELS: Mapping[Stage, str] = {
@@ -58,5 +58,5 @@ def compilation_icicle(nodes: Sequence[Node], palette: Palette) -> go.Figure:
 
 def _hover(node: Node, total: int) -> str:
     times = f" · {format_count(node.n)} times" if node.n > 1 else ""
-    share = format_share(node.dur_ns / total if total else None)
+    share = format_share_of(node.dur_ns, total)
     return f"{plotly_text(node.label[:120])}<br>{format_duration(node.dur_ns)} · {share}{times}"

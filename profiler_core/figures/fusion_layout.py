@@ -21,7 +21,7 @@ from profiler_core.figures.fusion_drawing import (
 from profiler_core.figures.fusion_panel import RIBBON, Frame, Panel, draw_panel, frame_of
 from profiler_core.figures.fusion_parts import drawn_parts
 from profiler_core.figures.theme import Palette
-from profiler_core.units import format_change, format_count, format_duration
+from profiler_core.units import format_change_between, format_count, format_duration
 
 _LEAST_PX = 1.6  # of a group on its longer side; smaller ones are joined
 
@@ -124,7 +124,7 @@ def _draw_saving(drawing: Drawing, totals: tuple[float, float], frame: Frame, ti
     x, colour = (frame.right, palette.better) if less else (frame.left, palette.worse)
     drawing.savings.append(Saving(x, (min(totals), max(totals)), colour))
     if abs(after - before) > frame.per_px * 44:
-        change = format_change(after / before)
+        change = format_change_between(before, after)
         wide = frame.characters > 60
         saved = Words(format_duration(abs(after - before)), is_bold=True)
         than = "less" if less else "more"

@@ -8,7 +8,7 @@ from profiler_core.analysis.memory.snapshot import SnapshotLive
 from profiler_core.figures.icicle import icicle
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.theme import Palette
-from profiler_core.units import format_bytes, format_count, format_share
+from profiler_core.units import format_bytes, format_count, format_share_of
 
 _ROW_PX = 26
 _MOST_BOXES = 1200
@@ -75,6 +75,6 @@ def _shared(paths: list[tuple[str, ...]]) -> int:
 
 
 def _hover(box: _Box, total: int) -> str:
-    share = format_share(box.bytes / total if total else None)
+    share = format_share_of(box.bytes, total)
     buffers = f"{format_count(box.n)} buffer{'' if box.n == 1 else 's'}"
     return f"{plotly_text(box.label[:160])}<br>{format_bytes(box.bytes)} · {share} · {buffers}"

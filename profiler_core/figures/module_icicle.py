@@ -11,7 +11,7 @@ from profiler_core.figures.icicle import PATH_BAR_PX, icicle_style
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
-from profiler_core.units import format_count, format_difference, format_duration, format_share
+from profiler_core.units import format_count, format_difference, format_duration, format_share_of
 
 HOW_TO_ZOOM = "Click a box to open its dossier and zoom in; the bar above the boxes leads back out."
 _ROW_PX = 26
@@ -115,7 +115,7 @@ def _hover(
     named = f" · {plotly_text(row.class_name)}" if row.class_name else ""
     lines = [
         f"<b>{plotly_text(row.path[-160:] or 'step')}</b>{named}",
-        f"{format_duration(time)} · {format_share(time / total if total else None)} of "
+        f"{format_duration(time)} · {format_share_of(time, total)} of "
         f"{plotly_text(labels[side])} · "
         f"{format_count(row.per_step(own.n_kernels, side))} kernels per step",
     ]

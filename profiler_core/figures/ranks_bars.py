@@ -11,7 +11,7 @@ from profiler_core.figures.names import plotly_text
 from profiler_core.figures.rank_blocks import RanksOfRun
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
-from profiler_core.units import format_duration, format_share
+from profiler_core.units import format_duration, format_share_of
 
 MOST_RANKS = 32  # in bars of one job; more are a strip
 _ROW_PX, _TITLE_PX, _REST_PX = 28, 34, 46
@@ -100,7 +100,7 @@ def ranks_bars(jobs: Sequence[RanksOfRun], palette: Palette) -> go.Figure:
 
 
 def _hover(row: RankRow, label: str, width: float) -> str:
-    share = format_share(width / row.step_ns if row.step_ns else None)
+    share = format_share_of(width, row.step_ns)
     return (
         f"<b>rank {row.rank}</b><br>{label}: {format_duration(width)} · {share} of the step"
         f"<br>communication, hidden parts included: {format_duration(row.communication_ns)}"

@@ -15,7 +15,7 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
-from profiler_core.units import format_duration, format_share
+from profiler_core.units import format_duration, format_share_of
 
 _LONGEST_LABEL = 60  # characters
 _BAR_PX, _REST_PX, _LABEL_SHIFT_PX = 66, 60, 30
@@ -170,7 +170,7 @@ def _text(width_ns: float, longest_ns: float, factor: float) -> str:
 
 
 def _hint(kind: str, width_ns: float, parts: StepParts) -> str:
-    share = format_share(width_ns / parts.step_ns if parts.step_ns else None)
+    share = format_share_of(width_ns, parts.step_ns)
     whole = "trace" if parts.is_whole_trace else "step"
     return f"{kind}: {format_duration(width_ns)} · {share} of the {whole}"
 

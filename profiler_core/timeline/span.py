@@ -18,6 +18,10 @@ class SpanRow:
     busy_ns: int  # inside the span; events are cut at its ends
     n_started: int  # events that start inside it
 
+    def share_of(self, length_ns: int) -> float:
+        """What part of a span of that length its events take, 1 at the most."""
+        return min(1.0, self.busy_ns / length_ns)
+
 
 def busy_in_span(index: Index, start_ns: int, end_ns: int) -> tuple[SpanRow, ...]:
     """Each stream's categories in [start_ns, end_ns); threads where the trace has no stream."""

@@ -13,6 +13,13 @@ from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
 from importlinter.domain.helpers import module_expressions_to_modules
 
+_PATTERN_CALLS = ("search", "match", "fullmatch", "findall", "finditer", "split", "sub")
+
+_TEXT_METHODS = (
+    *("startswith", "endswith", "removeprefix", "removesuffix"),
+    *("partition", "rpartition", "rsplit", "split", "find", "rfind"),
+)
+
 
 @dataclass(frozen=True)
 class Use:
@@ -21,8 +28,9 @@ class Use:
     Attributes:
         name: The dotted name with imports resolved: `datetime.datetime.now`, `builtins.open`. A
             member of a value that was not imported begins with a dot: `.read_text`. A division is
-            `/` and a test of membership `in`, before what is divided by and looked into as the
-            source has it: `/ summary.n_steps`, `in note.text`.
+            `/`, and where a text is looked for or cut off is `in`, before what is divided by and
+            looked into as the source has it: `/ summary.n_steps`, `in note.text`. Of a variable
+            what the module assigns to it counts likewise.
         line: The line, from 1.
         is_bare_call: Whether it is called without an argument.
     """
@@ -46,6 +54,7 @@ def uses(source: str, module: str, is_package: bool = False) -> list[Use]:
         if isinstance(node, ast.Call) and not node.args and not node.keywords
     }
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assigned = _assigned(tree)
     results = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute | ast.Name) and id(node) not in inner:
@@ -54,15 +63,46 @@ def uses(source: str, module: str, is_package: bool = False) -> list[Use]:
                 results.append(Use(name, node.lineno, id(node) in bare_calls))
         elif isinstance(node, ast.Attribute):
             results.append(Use(f".{node.attr}", node.lineno, id(node) in bare_calls))
-        elif isinstance(node, ast.BinOp | ast.AugAssign):
-            if isinstance(node.op, ast.Div | ast.FloorDiv):
-                divisor = node.right if isinstance(node, ast.BinOp) else node.value
-                results.append(Use(f"/ {ast.unparse(divisor)}", node.lineno, False))
-        elif isinstance(node, ast.Compare):
-            for operator, whole in zip(node.ops, node.comparators, strict=True):
-                if isinstance(operator, ast.In | ast.NotIn):
-                    results.append(Use(f"in {ast.unparse(whole)}", node.lineno, False))
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(
+            node.op, ast.Div | ast.FloorDiv
+        ):
+            divisor = node.right if isinstance(node, ast.BinOp) else node.value
+            texts = _written(divisor, assigned)
+            results += [Use(f"/ {text}", node.lineno, False) for text in texts]
+        for whole in _looked_into(node):
+            texts = _written(whole, assigned)
+            results += [Use(f"in {text}", node.lineno, False) for text in texts]
     return results
+
+
+def _assigned(tree: ast.AST) -> dict[str, set[str]]:
+    """Name of a variable -> all that the module assigns to it, as the source has it."""
+    values: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = getattr(node, "value", None)
+        for target in targets:
+            if isinstance(target, ast.Name) and value is not None:
+                values.setdefault(target.id, set()).add(ast.unparse(value))
+    return values
+
+
+def _written(value: ast.expr, assigned: dict[str, set[str]]) -> list[str]:
+    text = ast.unparse(value)
+    return [text, *sorted(assigned.get(text, ()))]
+
+
+def _looked_into(node: ast.AST) -> list[ast.expr]:
+    """What a text is looked for in: by `in`, by a pattern, by a method of the text itself."""
+    if isinstance(node, ast.Compare):
+        pairs = zip(node.ops, node.comparators, strict=True)
+        return [whole for operator, whole in pairs if isinstance(operator, ast.In | ast.NotIn)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in _PATTERN_CALLS:
+            return list(node.args)
+        if node.func.attr in _TEXT_METHODS:
+            return [node.func.value]
+    return []
 
 
 def _imported_names(tree: ast.AST, package: str) -> dict[str, str]:

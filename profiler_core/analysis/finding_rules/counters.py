@@ -1,7 +1,7 @@
 """Findings that hardware counters prove: how much less per step moves through the memory."""
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
-from profiler_core.units import format_bytes, format_change, format_count
+from profiler_core.units import format_bytes, format_change_between, format_count
 
 # Of the baseline's traffic; two passes of one program differ by about 1 % (L2 keeps other lines).
 _WORTH_A_WORD = 0.03
@@ -36,7 +36,7 @@ def dram_traffic(facts: Facts) -> Finding | None:
         title=f"Fusion removed {format_bytes(saved)} of DRAM traffic per step.",
         evidence=f"Measured by Nsight Compute in both runs: {format_count(n_groups)} groups of "
         f"operators that fewer kernels compute now. The whole step: {format_bytes(before)} → "
-        f"{format_bytes(after)} ({format_change(after / before)}).",
+        f"{format_bytes(after)} ({format_change_between(before, after)}).",
         advice="Nothing to do for these; look on the fusion page for groups that still move most.",
         page="fusion",
         weight="note",

@@ -2,7 +2,7 @@
 
 from profiler_core.analysis.engines import engine_name
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
-from profiler_core.units import format_duration, format_share
+from profiler_core.units import format_duration, format_share_of
 
 # An engine with less of the step than this hides little.
 _MUCH = 0.5
@@ -39,7 +39,7 @@ def engine_opaque(facts: Facts) -> Finding | None:
         key="engine_opaque",
         title=f"What {names} does inside is not in the trace.",
         evidence=f"{n:.0f} call{'s' if round(n) != 1 else ''} of it per step, "
-        f"{format_share(time / device)} of the profiled work, {format_duration(time)} per step. "
+        f"{format_share_of(time, device)} of the profiled work, {format_duration(time)} per step. "
         "Step time, numerics, graph breaks and what was replaced are measured; which operator "
         "takes which time, how it was fused and the bytes it moves are not.",
         advice=f"Compare step times; for the inside use {names}'s own profiler.",

@@ -3,7 +3,7 @@
 from profiler_core.analysis.finding_rules.facts import GRAPH_MODES, Facts, Finding, Rule
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.tried import Tried
-from profiler_core.units import format_duration, format_share
+from profiler_core.units import format_duration, format_share_of
 
 _OUTSIDE = "what the host needs to work outside of graphs is not told by what it did"
 _NOT_COMPILED = "what a compiled step leaves to the host shows only in a compiled run"
@@ -26,7 +26,7 @@ def launch_bound(facts: Facts) -> Finding | None:
     if not facts.on_gpu or facts.host_idle_ns < _LEAST_IDLE * facts.step_ns:
         return None
     n = (facts.summary.n_launches or 0) / facts.n_steps
-    share = format_share(facts.host_idle_ns / facts.step_ns)
+    share = format_share_of(facts.host_idle_ns, facts.step_ns)
     prediction = _prediction(facts)
     return Finding(
         key="launch_bound",

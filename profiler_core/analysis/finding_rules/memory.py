@@ -3,7 +3,7 @@
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.ledger.bandwidth import bandwidth
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.units import format_bytes, format_duration, format_share
+from profiler_core.units import format_bytes, format_duration, format_share_of
 
 # Reserved beyond allocated: 10 to 18 % on every sample, half of which empty_cache would give back.
 _UNUSED = 0.3
@@ -28,7 +28,7 @@ def memory_roof(facts: Facts) -> Finding | None:
         title="Part of the step is at the memory's limit already.",
         evidence=f"{len(at_roof)} groups, {format_duration(time)} per step; {best.title}: "
         f"{format_bytes(speed)}/s of {format_bytes(facts.peaks.memory_bytes_per_s)}/s "
-        f"({format_share(speed / facts.peaks.memory_bytes_per_s)}). The device's memory, not its "
+        f"({format_share_of(speed, facts.peaks.memory_bytes_per_s)}). The device's memory, not its "
         f"cache: such a kernel moves more than {facts.peaks.name}'s L2 holds "
         f"({format_bytes(facts.peaks.l2_bytes)}).",
         advice="Nothing to gain from other kernels here; only smaller types or more fusion help.",
@@ -57,7 +57,7 @@ def memory_limit(facts: Facts) -> Finding | None:
         key="memory_limit",
         title="Memory is nearly used up.",
         evidence=f"{format_bytes(peak)} of {format_bytes(capacity)} reserved at the peak "
-        f"({format_share(peak / capacity)}).",
+        f"({format_share_of(peak, capacity)}).",
         advice="Lower the batch, checkpoint activations, or set "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
         page="memory",
@@ -78,7 +78,7 @@ def fragmentation(facts: Facts) -> Finding | None:
         key="fragmentation",
         title="The allocator holds much more than tensors ever needed.",
         evidence=f"{format_bytes(reserved)} reserved and {format_bytes(allocated)} allocated at "
-        f"their peaks: {format_bytes(unused)} ({format_share(unused / reserved)}) lie between.",
+        f"their peaks: {format_bytes(unused)} ({format_share_of(unused, reserved)}) lie between.",
         advice="Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or keep sizes alike from "
         "step to step; the memory page shows where the free blocks are.",
         page="memory",

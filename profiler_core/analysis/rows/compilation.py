@@ -11,7 +11,7 @@ from profiler_core.analysis.compilation.report import (
 from profiler_core.analysis.rows.table import Cell, Table, text_row
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.model.compilation import Frame
-from profiler_core.units import format_count, format_duration, format_share
+from profiler_core.units import format_count, format_duration, format_share, format_share_of
 
 _REASON = 300  # characters of what a compiler says
 _GUARD = 120
@@ -160,7 +160,7 @@ def traced_table(report: CompilationReport, most: int) -> Table:
                 format_count(function.n),
                 format_duration(function.own_ns),
                 format_duration(function.total_ns),
-                format_share(function.total_ns / tracing.total_ns if tracing.total_ns else None),
+                format_share_of(function.total_ns, tracing.total_ns),
             ),
         )
         for function in tracing.functions[:most]

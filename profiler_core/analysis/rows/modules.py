@@ -8,7 +8,13 @@ from profiler_core.analysis.modules import ModulePart, ModuleRow, ModuleTree
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.rows.table import Cell, Table, Tone
 from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.units import format_count, format_difference, format_duration, format_share
+from profiler_core.units import (
+    format_count,
+    format_difference,
+    format_duration,
+    format_share,
+    format_share_of,
+)
 
 HOW_DIVIDED = (
     "The time of a kernel that works for several modules is divided among them in proportion to "
@@ -213,7 +219,7 @@ def _times(
         Cell("unknown", tone="muted")
         if change_ns is None
         else Cell(format_difference(change_ns), tone=_tone(change_ns, whole.step_ns(0))),
-        Cell(format_share(after / total if total else None)),
+        Cell(format_share_of(after, total)),
     )
 
 

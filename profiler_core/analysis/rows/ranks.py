@@ -14,7 +14,7 @@ from profiler_core.analysis.rows.table import Cell, Change, Tone, text_row
 from profiler_core.analysis.waterfall import OTHER_LABELS
 from profiler_core.units import (
     format_bytes,
-    format_change,
+    format_change_between,
     format_count,
     format_difference,
     format_duration,
@@ -163,7 +163,7 @@ def _change(measure: Measure, value: float | None) -> Change:
     tone: Tone = ""
     if measure.better and abs(value / first - 1) >= _SAME:
         tone = "better" if (value > first) == (measure.better > 0) else "worse"
-    return Change(format_change(value / first), tone)
+    return Change(format_change_between(first, value), tone)
 
 
 def _text(measure: Measure, value: float | None) -> str:

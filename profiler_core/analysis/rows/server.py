@@ -6,7 +6,7 @@ from profiler_core.analysis.graph_replays.phases import Bucket, Kind, ServerPhas
 from profiler_core.analysis.graph_replays.servers import Phase
 from profiler_core.analysis.rows.table import Cell, Table
 from profiler_core.analysis.wording.sentence import counted
-from profiler_core.units import format_count, format_duration, format_share
+from profiler_core.units import format_count, format_duration, format_share, format_share_of
 
 TITLE = "Steps of the server"
 MEANING = (
@@ -80,7 +80,7 @@ def _launching(phases: Sequence[ServerPhase], label: str) -> tuple[str, ...]:
     for phase in phases:
         if phase.started_as == "replayed" or not phase.kernel_ns:
             continue
-        share = format_share(phase.gaps_ns / phase.step_ns) if phase.step_ns else _NONE
+        share = format_share_of(phase.gaps_ns, phase.step_ns) if phase.step_ns else _NONE
         beside = _replayed_beside(phase, phases)
         against = (
             "no step of this phase is replayed as one graph, so how much of it a replay would "
@@ -182,7 +182,7 @@ def _of_kind(kind: Kind) -> _Value:
 
 
 def _replayed(phase: ServerPhase) -> str:
-    return format_share(phase.replayed_ns / phase.kernel_ns) if phase.kernel_ns else _NONE
+    return format_share_of(phase.replayed_ns, phase.kernel_ns) if phase.kernel_ns else _NONE
 
 
 _COLUMNS: dict[str, _Value] = {

@@ -5,7 +5,12 @@ from collections.abc import Iterable
 from profiler_core.analysis.trend import Change
 from profiler_core.model.history import RecordedRun
 from profiler_core.model.review import Difference, FindingTask, Review
-from profiler_core.units import format_change, format_difference, format_duration, format_share
+from profiler_core.units import (
+    format_change_between,
+    format_difference,
+    format_duration,
+    format_share,
+)
 
 
 def difference_sentence(difference: Difference) -> str:
@@ -13,7 +18,7 @@ def difference_sentence(difference: Difference) -> str:
     before, after = difference.before_ns, difference.after_ns
     text = (
         f"A step went from {format_duration(before)} to {format_duration(after)} "
-        f"({format_change(after / before)}): {format_difference(after - before)}"
+        f"({format_change_between(before, after)}): {format_difference(after - before)}"
     )
     if difference.gained_ns is None:
         return f"{text}; there are too few rounds for an interval."

@@ -12,7 +12,7 @@ from profiler_core.analysis.wording.groups import how_known, what_kind
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.units import (
     format_bytes,
-    format_change,
+    format_change_between,
     format_count,
     format_difference,
     format_duration,
@@ -158,7 +158,9 @@ def group_answer(group: FusionGroup, line: Roofline | None, computes: str) -> st
     before, after = group.baseline_step_ns, group.candidate_step_ns
     parts = [f"{format_duration(before)} → {format_duration(after)} per step"]
     if before and after:
-        parts[0] += f" ({format_difference(after - before)}, {format_change(after / before)})"
+        parts[0] += (
+            f" ({format_difference(after - before)}, {format_change_between(before, after)})"
+        )
     if line is not None and (shares := _shares(line)):
         parts.append(f"now at {shares}")
     if computes:

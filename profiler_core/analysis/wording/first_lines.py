@@ -8,7 +8,7 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.analysis.wording.sentence import clause, clipped, counted, listed
 from profiler_core.units import (
-    format_change,
+    format_change_between,
     format_count,
     format_difference,
     format_duration,
@@ -74,7 +74,7 @@ def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_wor
     n = [format_count(sum(group.n_kernels[side] for group in groups)) for side in (0, 1)]
     before = sum(group.baseline_ns for group in groups)
     after = sum(group.candidate_ns for group in groups)
-    change = f" ({format_change(after / before)})" if before and after else ""
+    change = f" ({format_change_between(before, after)})" if before and after else ""
     best = min(groups, key=lambda group: group.delta_ns)
     worst = max(groups, key=lambda group: group.delta_ns)
     parts = [

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from profiler_core.analysis.graph_replays.join import NotJoined, ReplayJoin
-from profiler_core.units import format_count, format_duration, format_share
+from profiler_core.units import format_count, format_duration, format_share_of
 
 _NAMES_ALONE = (
     "their names tell their category, unless a run beside this one shows the operators of the same "
@@ -30,7 +30,7 @@ def replay_notes(join: ReplayJoin, server: str | None = None) -> list[str]:
         return []
     if not join.joined_ns:
         return [_without(join, server)]
-    share = format_share(join.joined_ns / join.replayed_ns)
+    share = format_share_of(join.joined_ns, join.replayed_ns)
     graphs = f"{format_count(join.n_graphs)} graph{'' if join.n_graphs == 1 else 's'}"
     notes = [
         f"{share} of the time of kernels that graphs replay "

@@ -32,7 +32,7 @@ from profiler_core.figures.theme import LIGHT
 from profiler_core.figures.waterfall import waterfall_figure
 from profiler_core.report.contents import Contents
 from profiler_core.report.html.charts import Charts
-from profiler_core.units import format_change, format_difference, format_duration
+from profiler_core.units import format_change_between, format_difference, format_duration
 
 _MAP_PX = 460
 _GROUPS = 10  # the biggest changes; --tables has all groups
@@ -140,6 +140,5 @@ def _place(group: FoldedGroup) -> tuple[str, ...]:
 def _change(group: FoldedGroup) -> Cell:
     alike = abs(group.delta_ns) <= _ALIKE * max(group.baseline_ns, group.candidate_ns)
     tone: Tone = "muted" if alike else "better" if group.delta_ns < 0 else "worse"
-    both = group.baseline_ns and group.candidate_ns
-    percent = format_change(group.candidate_ns / group.baseline_ns) if both else ""
+    percent = format_change_between(group.baseline_ns, group.candidate_ns or None)
     return Cell(format_difference(group.delta_ns), tone, Change(percent))

@@ -6,7 +6,7 @@ from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.counters.residence import Residence, residence
-from profiler_core.units import format_bytes, format_share
+from profiler_core.units import format_bytes, format_share, format_share_of
 
 _WHERE: dict[Residence, str] = {
     "memory": "Nearly all of it goes through the memory.",
@@ -46,7 +46,7 @@ def traffic_sentence(measured: Measured, estimated_bytes: float | None) -> str |
     source = residence(moved, estimated_bytes)
     if source is None or not estimated_bytes:
         return f"{text}."
-    share = format_share(moved / estimated_bytes).replace(" ", "\u00a0")
+    share = format_share_of(moved, estimated_bytes).replace(" ", "\u00a0")
     return f"{text}: {share} of what shapes say. {_WHERE[source]}"
 
 

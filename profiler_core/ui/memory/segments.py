@@ -14,7 +14,7 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import show_table
-from profiler_core.units import format_bytes, format_count, format_share
+from profiler_core.units import format_bytes, format_count, format_share_of
 
 
 def show_segments(runs: Sequence[Remembered]) -> None:
@@ -56,7 +56,7 @@ def _show_parts(segments: Segments) -> None:
         ("free, in private pools (kept for the next replay)", segments.private_free_bytes),
     )
     rows = tuple(
-        text_row(name, format_bytes(size), format_share(size / total))
+        text_row(name, format_bytes(size), format_share_of(size, total))
         for name, size in parts
         if size
     )

@@ -17,7 +17,7 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.ranks.data import ChosenJob, ChosenJobs
 from profiler_core.ui.ranks.hta import show_counters
-from profiler_core.units import format_change, format_duration, format_share
+from profiler_core.units import format_change_between, format_duration, format_share
 
 
 def show_headline(chosen: ChosenJobs) -> None:
@@ -56,7 +56,7 @@ def _change(first: ChosenJob, second: ChosenJob) -> str:
         return ""
     text = (
         f"A profiled step takes {format_duration(b)} in {second.label} and {format_duration(a)} "
-        f"in {first.label} ({format_change(b / a)})"
+        f"in {first.label} ({format_change_between(a, b)})"
     )
     hidden = overlap_share(first.job), overlap_share(second.job)
     if hidden[0] is not None and hidden[1] is not None:

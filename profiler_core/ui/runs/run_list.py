@@ -25,7 +25,7 @@ from profiler_core.ui.server import is_local_server
 from profiler_core.ui.sign_in.guard import who_may
 from profiler_core.ui.sign_in.visitor import Visitor, visitor
 from profiler_core.ui.states import state_badge, what_happened
-from profiler_core.units import format_change, format_duration
+from profiler_core.units import format_change_between, format_duration
 
 _PAGE = 25
 _SECTIONS: tuple[tuple[Origin, str], ...] = (
@@ -156,7 +156,7 @@ def _variant(entry: Entry, label: str, base: tuple[float, str] | None, *, is_bas
         time_text += f" <span class=fs-d>{step[1]}</span>"
     # Times of two clocks make no ratio.
     if not is_baseline and base and step is not None and base[1] == step[1] != "whole trace":
-        change = f" <span class=fs-d>{format_change(step[0] / base[0])}</span>"
+        change = f" <span class=fs-d>{format_change_between(base[0], step[0])}</span>"
     return (
         f"<span class=fs-variant><small>{escape(label)}"
         f"{state_badge(entry.run.status)}</small>{time_text}{change}</span>"

@@ -15,7 +15,7 @@ from profiler_core.markup import render
 from profiler_core.ui.page import section
 from profiler_core.ui.table import show_table
 from profiler_core.ui.telemetry.data import Recorded, SampledRun
-from profiler_core.units import format_change
+from profiler_core.units import format_change_between
 
 # label -> the number behind it, for the change against the baseline
 _CHANGES = {
@@ -95,7 +95,7 @@ def _change(runs: tuple[SampledRun, ...], number: int, label: str) -> str:
     key = _CHANGES.get(label)
     base = getattr(runs[0].telemetry, key) if key and runs[0].number == 0 else None
     value = getattr(runs[number].telemetry, key) if key else None
-    return format_change(value / base) if value is not None and base else ""
+    return format_change_between(base, value)
 
 
 def _clocks(run: SampledRun) -> Cell:

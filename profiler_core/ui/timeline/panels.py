@@ -140,6 +140,6 @@ def _span_row(run: SceneRun, row: SpanRow, length_ns: int) -> dict[str, object]:
         "where": harmless(track_label(row.track)),
         "category": label,
         "busy": format_duration(row.busy_ns),
-        "share": min(1.0, row.busy_ns / length_ns),
+        "share": row.share_of(length_ns),
         "started": row.n_started,
     }

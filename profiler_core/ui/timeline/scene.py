@@ -11,7 +11,7 @@ from typing import Any
 from profiler_core.timeline.index import Index
 from profiler_core.timeline.layout import Track
 from profiler_core.ui.timeline.colours import LegendEntry, legend
-from profiler_core.units import format_count, format_share
+from profiler_core.units import format_count, format_share_of
 
 _ONLY_WAITS = 0.9  # of the time in which anything is open: the rest only calls the waits
 
@@ -153,8 +153,8 @@ def _note(track: Track, span_ns: int) -> str:
     n_events = _counted(track.n_events)
     if not span_ns:
         return f"– busy · {n_events}"
-    waiting = format_share(track.waiting_ns / span_ns)
-    busy = format_share((track.busy_ns - track.waiting_ns) / span_ns)
+    waiting = format_share_of(track.waiting_ns, span_ns)
+    busy = format_share_of(track.busy_ns - track.waiting_ns, span_ns)
     if track.waiting_ns >= _ONLY_WAITS * track.busy_ns:
         return f"{waiting} waiting · {n_events}"
     told = f"{busy} busy, {waiting} waiting" if track.waiting_ns else f"{busy} busy"
