@@ -324,7 +324,7 @@ def _busy(side: Side, clock: Clock | None) -> float | None:
     if side.summary is None or not step:
         return None
     working_ns = side.summary.unprofiled_scale(step) * side.summary.working_ns
-    return min(1.0, working_ns / side.summary.n_steps / step)
+    return min(1.0, side.summary.per_step(working_ns) / step)
 
 
 def _row(

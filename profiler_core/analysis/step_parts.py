@@ -39,12 +39,12 @@ def step_parts(
     profiled = summary.profiled_step_ns
     step = profiled if step_ns is None else step_ns
     clock = "profiled" if step_ns is None else clock
-    total_ns = {name: sums.time_ns / summary.n_steps for name, sums in summary.by_category.items()}
+    total_ns = {name: summary.per_step(sums.time_ns) for name, sums in summary.by_category.items()}
     path = summary.critical
     if path is not None:
         total_ns = _exposed(total_ns, path)
     pace = summary.unprofiled_scale(step)  # 1 where the step is the profiled one
-    busy = min(pace * summary.working_ns / summary.n_steps, step)
+    busy = min(summary.per_step(pace * summary.working_ns), step)
     total = sum(total_ns.values())
     scale = busy / total if total else 1.0
     return StepParts(

@@ -382,7 +382,7 @@ MUTANTS = (
     ),
     Mutant(
         "step_parts.py", "the overview's bar has a CPU's times as the waterfall has them",
-        "busy = min(pace * summary", "busy = min(summary", ("test_measures.py",),
+        "summary.per_step(pace * summary", "summary.per_step(summary", ("test_measures.py",),
     ),
     Mutant(
         "ledger/bytes_moved.py", "attention writes a row for each query, not keys and values",

@@ -19,7 +19,7 @@ def autotuning_in_steps(facts: Facts) -> Finding | None:
         )
         for table in (facts.trace.ops, facts.trace.annotations)
     ).filter(pl.col("ts_ns").is_between(window.start_ns, window.end_ns))
-    time = int(ranges["dur_ns"].sum()) / facts.n_steps
+    time = facts.summary.per_step(int(ranges["dur_ns"].sum()))
     profiled = facts.summary.profiled_step_ns
     if not facts.on_gpu or time < LEAST_SHARE * profiled:
         return None

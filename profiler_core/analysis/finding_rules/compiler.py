@@ -229,7 +229,7 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
         return None
     kernels = facts.kernels("optimizer")
     time = facts.per_step(kernels)
-    n = sum(kernel.n for kernel in kernels) / facts.n_steps
+    n = facts.summary.per_step(sum(kernel.n for kernel in kernels))
     if (
         time < 0.02 * facts.step_ns
         or n < 4
@@ -259,7 +259,7 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
 
 def _one_pass(facts: Facts, time_ns: float) -> tuple[float | None, str]:
     """What one pass over parameters and moments would save, by the pace of Adam's own update."""
-    update = sum(op.time_ns for op in op_work(facts.trace, _ADAM_UPDATE)) / facts.n_steps
+    update = facts.summary.per_step(sum(op.time_ns for op in op_work(facts.trace, _ADAM_UPDATE)))
     if update == 0:
         return None, "What one pass would save is not known: it is no Adam, or shows no operators."
     fused = update / _UPDATE_MOVES * _FUSED_ADAM_MOVES

@@ -30,10 +30,10 @@ def engine_opaque(facts: Facts) -> Finding | None:
     """Most of the step lies in calls that no trace can look into."""
     calls = facts.kernels("engine")
     time = facts.per_step(calls)
-    device = facts.pace * facts.summary.kernel_time_ns / facts.n_steps
+    device = facts.summary.per_step(facts.pace * facts.summary.kernel_time_ns)
     if not calls or device <= 0 or time < _MUCH * device:
         return None
-    n = sum(call.n for call in calls) / facts.n_steps
+    n = facts.summary.per_step(sum(call.n for call in calls))
     names = ", ".join(dict.fromkeys(engine_name(kernel.name) for kernel in calls))
     return Finding(
         key="engine_opaque",

@@ -80,7 +80,7 @@ def exposed_transfer(facts: Facts) -> Finding | None:
 
 def _idle_kept(facts: Facts) -> float:
     """How much of the profiled step's idle time the unprofiled step has."""
-    profiled_ns = facts.summary.idle_ns / facts.n_steps
+    profiled_ns = facts.summary.per_step(facts.summary.idle_ns)
     kept_ns = sum(ns for key, ns in facts.shares.items() if key.startswith("idle"))
     return min(1.0, kept_ns / profiled_ns) if profiled_ns else 1.0
 

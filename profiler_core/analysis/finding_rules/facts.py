@@ -206,7 +206,7 @@ class Facts:
         """
         if self.summary.device_kind == "cpu":
             return self.summary.unprofiled_scale(self.step_ns)
-        busy_ns = self.summary.busy_ns / self.n_steps
+        busy_ns = self.summary.per_step(self.summary.busy_ns)
         return min(1.0, self.step_ns / busy_ns) if busy_ns else 1.0
 
     def share_text(self, time_ns: float) -> str:
@@ -302,7 +302,7 @@ class Facts:
 
     def per_step(self, kernels: Iterable[KernelTotal]) -> float:
         """Their time per step on `clock`, ns."""
-        return self.pace * sum(kernel.time_ns for kernel in kernels) / self.n_steps
+        return self.summary.per_step(self.pace * sum(kernel.time_ns for kernel in kernels))
 
 
 def kernel_items(names: Iterable[str]) -> tuple[Item, ...]:

@@ -38,7 +38,7 @@ def _reads_of_values(facts: Facts) -> str:
     copies = _memcpys(facts).filter(pl.col("name").str.contains("DtoH"))
     if copies.height < facts.n_steps or items.height == 0:
         return ""
-    n = copies.height / facts.n_steps
+    n = facts.summary.per_step(copies.height)
     reads = f"{n:.0f} read{'' if n == 1 else 's'}"
     return f"{reads} of the device by .item(), .cpu() or an `if` on a tensor"
 
@@ -53,15 +53,15 @@ def _waiting_calls(facts: Facts) -> str:
     if len(waiting) < max(2, facts.n_steps):
         return ""
     names = ", ".join(sorted(set(waiting.to_list())))
-    return f"{len(waiting) / facts.n_steps:.0f} calls of {names}"
+    return f"{facts.summary.per_step(len(waiting)):.0f} calls of {names}"
 
 
 def pageable_copies(facts: Facts) -> Finding | None:
     """Copies from or to pageable memory: they cannot run beside the host's work."""
     copies = _memcpys(facts).filter(pl.col("name").str.contains("Pageable"))
-    time = int(copies["dur_ns"].sum()) / facts.n_steps
-    size = int(copies["bytes"].sum()) / facts.n_steps
-    n = copies.height / facts.n_steps
+    time = facts.summary.per_step(int(copies["dur_ns"].sum()))
+    size = facts.summary.per_step(int(copies["bytes"].sum()))
+    n = facts.summary.per_step(copies.height)
     if not facts.on_gpu or copies.height == 0 or time < 0.02 * facts.step_ns:
         return None
     change = Change("pinned_copies", tuple(copies["name"].unique(maintain_order=True)))
@@ -82,8 +82,8 @@ def small_copies(facts: Facts) -> Finding | None:
     """Many little copies between host and device."""
     every = _memcpys(facts).filter(pl.col("name").str.contains("HtoD|DtoH"))
     copies = every.filter(pl.col("bytes") < _SMALL_BYTES)
-    n = copies.height / facts.n_steps
-    time = int(copies["dur_ns"].sum()) / facts.n_steps
+    n = facts.summary.per_step(copies.height)
+    time = facts.summary.per_step(int(copies["dur_ns"].sum()))
     if n < 4 or time < 0.02 * facts.step_ns:
         return None
     names = copies["name"].unique(maintain_order=True)

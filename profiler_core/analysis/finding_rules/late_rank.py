@@ -99,7 +99,7 @@ def _in_turn(facts: Facts, path: CriticalPath) -> Finding | None:
 
 def _of_one_rank(facts: Facts) -> Finding | None:
     """A collective lasts from this rank's arrival to the last one's: most of it may be waiting."""
-    exposed = facts.pace * facts.summary.exposed_communication_ns / facts.n_steps
+    exposed = facts.summary.per_step(facts.pace * facts.summary.exposed_communication_ns)
     if not facts.on_gpu or exposed < LEAST_SHARE * facts.step_ns:
         return None
     whole = facts.per_step(facts.kernels("communication"))

@@ -25,7 +25,7 @@ def launch_bound(facts: Facts) -> Finding | None:
     """The device waits for the host for more than 15 % of the step, graphs or no graphs."""
     if not facts.on_gpu or facts.host_idle_ns < _LEAST_IDLE * facts.step_ns:
         return None
-    n = (facts.summary.n_launches or 0) / facts.n_steps
+    n = facts.summary.per_step(facts.summary.n_launches or 0)
     share = format_share_of(facts.host_idle_ns, facts.step_ns)
     prediction = _prediction(facts)
     return Finding(
@@ -53,7 +53,7 @@ def _prediction(facts: Facts) -> Prediction:
 
 
 def _graphs(facts: Facts) -> str:
-    n = (facts.summary.n_graph_launches or 0) / facts.n_steps
+    n = facts.summary.per_step(facts.summary.n_graph_launches or 0)
     return f", {n:.0f} of them of a CUDA graph" if n else ""
 
 
@@ -94,7 +94,7 @@ def _after_trying(facts: Facts, tried: Tried) -> str:
 
 def _with_graphs(facts: Facts) -> str:
     n_graphs = facts.summary.n_graph_launches or 0
-    n_outside = ((facts.summary.n_launches or 0) - n_graphs) / facts.n_steps
+    n_outside = facts.summary.per_step((facts.summary.n_launches or 0) - n_graphs)
     if n_graphs and n_outside <= _A_REPLAYS_OWN:
         return (
             "Batch more work into a step: it is one replay already, and what is left is what the "

@@ -23,13 +23,13 @@ def layout_copies(facts: Facts) -> Finding | None:
     time = facts.per_step(kernels)
     if time < 0.01 * facts.step_ns:
         return None
+    n = facts.summary.per_step(sum(kernel.n for kernel in kernels))
     change = facts.faster("channels_last", kernels, (0.8 * time, time, time), with_launches=True)
     return Finding(
         key="layout_copies",
         change=change,
         title="Tensors are copied between NCHW and NHWC around convolutions.",
-        evidence=f"{sum(kernel.n for kernel in kernels) / facts.n_steps:.0f} layout kernels, "
-        f"{format_duration(time)} per step.",
+        evidence=f"{n:.0f} layout kernels, {format_duration(time)} per step.",
         advice="Keep model and inputs in memory_format=torch.channels_last.",
         page="kernels",
         prediction=facts.gain(change, time),

@@ -62,7 +62,7 @@ def _without_template_ns(facts: Facts) -> float:
     """Gradients of convolutions, ns per step: by operator, else by the kernels' names."""
     operators: list[OpWork] = [op for op in facts.products if op.name == _WITHOUT_TEMPLATE]
     if facts.products:
-        return facts.pace * sum(op.time_ns for op in operators) / facts.n_steps
+        return facts.summary.per_step(facts.pace * sum(op.time_ns for op in operators))
     return facts.per_step(k for k in facts.kernels("conv") if _BACKWARD_KERNEL.search(k.name))
 
 

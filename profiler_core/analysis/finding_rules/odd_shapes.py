@@ -25,7 +25,7 @@ def odd_shapes(facts: Facts) -> Finding | None:
         if op.in_halves and len(op.matrices) == 2 and not op.name.startswith("aten::convolution")
     ]
     odd = [op for op in matrices if op.is_misaligned]
-    time = facts.pace * sum(op.time_ns for op in odd) / facts.n_steps
+    time = facts.summary.per_step(facts.pace * sum(op.time_ns for op in odd))
     if time < 0.02 * facts.step_ns:
         return None
     by_shape: dict[str, int] = {}
@@ -61,7 +61,7 @@ def _as_fast_as_even(
             for op in odd
             for time_ns in op.times_ns
         )
-        won *= facts.pace / facts.n_steps
+        won = facts.summary.per_step(facts.pace * won)
         return (
             (0.5 * won, won, 1.3 * won),
             (

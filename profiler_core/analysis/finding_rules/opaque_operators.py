@@ -15,11 +15,11 @@ def opaque_operators(facts: Facts) -> Finding | None:
     if not (facts.on_gpu and facts.is_compiled):
         return None
     calls = op_work(facts.trace, _OPAQUE)
-    time = facts.pace * sum(op.time_ns for op in calls) / facts.n_steps
+    time = facts.summary.per_step(facts.pace * sum(op.time_ns for op in calls))
     if time < LEAST_SHARE * facts.step_ns:
         return None
     names = ", ".join(dict.fromkeys(op.name.removeprefix("aten::") for op in calls))
-    n = sum(len(op.times_ns) for op in calls) / facts.n_steps
+    n = facts.summary.per_step(sum(len(op.times_ns) for op in calls))
     return Finding(
         key="opaque_operators",
         change=Change("open_layers"),

@@ -73,8 +73,10 @@ def roofline(
     shapes = (
         "the baseline's operators give the shapes" if facts.is_replayed else "the shapes are known"
     )
-    peaks, n_steps = facts.peaks, facts.n_steps
-    least, usual = (_saved(_on_pace(facts, products), peaks, n_steps, *way) for way in REACHED)
+    least, usual = (
+        facts.summary.per_step(_saved(_on_pace(facts, products), facts.peaks, *way))
+        for way in REACHED
+    )
     saved = (min(least, room.at_most_ns), min(usual, room.at_most_ns), room.at_most_ns)
     return saved, (
         f"Of products that take {format_duration(room.time_ns)} with all that they launch, "
@@ -87,17 +89,16 @@ def roofline(
 def _saved(
     products: Sequence[tuple[OpWork, float | None, int]],
     peaks: DevicePeaks,
-    n_steps: int,
     factor: float,
     call_ns: float,
 ) -> float:
-    """What products save, ns per step, that take `factor` times their floors and `call_ns` each."""
+    """What products save, ns, that take `factor` times their floors and `call_ns` each."""
     saved = 0.0
     for op, peak, item in products:
         bound_ns = None if peak is None else floor_ns(op, peak, peaks, item)
         if bound_ns is not None:
             saved += sum(max(0.0, ns - factor * bound_ns - call_ns) for ns in op.times_ns)
-    return saved / n_steps
+    return saved
 
 
 def other_type(

@@ -59,7 +59,7 @@ def tf32_off(facts: Facts) -> Finding | None:
         change=change,
         title="Matrix products run in plain fp32, without Tensor Cores.",
         evidence=f"{format_duration(time)} per step "
-        f"({facts.share_text(time)}) in {sum(k.n for k in kernels) // facts.n_steps} "
+        f"({facts.share_text(time)}) in {int(facts.summary.per_step(sum(k.n for k in kernels)))} "
         f"kernels such as {short_kernel_name(kernels[0].name, 60)}. {basis}",
         advice=_advice(kernels),
         page="kernels",
