@@ -4,7 +4,6 @@ Defined in docs/columns.md, Categories.
 """
 
 import re
-from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
@@ -93,10 +92,9 @@ def _with_captures(trace: Trace, category: pl.Series) -> pl.Series:
     return category
 
 
-def category_of_kernel(name: str, operators: Iterable[str] = ()) -> str:
-    """The category of one kernel by its name and the host ranges around its launch."""
-    first = [_first_rule(name, "kernel"), *(_first_rule(op, "operator") for op in operators)]
-    return _BY_RULE[min(first)]
+def category_of_kernel(name: str) -> str:
+    """The category of one kernel by its name alone."""
+    return _BY_RULE[_first_rule(name, "kernel")]
 
 
 def category_of_operator(name: str) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from profiler_core.markup import render
 from profiler_core.model.compilation import Frame
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode, KernelDefinition
 from profiler_core.store import library
-from profiler_core.ui.compilation.breaks import code_html
+from profiler_core.ui.code_lines import lines_around
 from profiler_core.ui.compilation.code import Kernel, matching, nodes_of, readable
 from tests.uploading import accept
 
@@ -106,14 +107,16 @@ def test_markup_in_a_log_is_shown_as_text(home):
 
 
 def test_the_place_is_marked_within_its_context():
-    html = code_html(Frame("m.py", 3, "f"), {2: "a = 1", 3: "print(a)", 4: "return a"})
-    assert "<b><i>    3</i>  print(a)</b>" in html
-    assert "return a" in html
+    lines = lines_around(Frame("m.py", 6, "f"), {n: f"line {n}" for n in range(13)})
+    assert [number for number, _, _ in lines] == list(range(2, 11))
+    assert [number for number, _, is_place in lines if is_place] == [6]
+    assert "<b><i>    6</i>  line 6</b>" in render("page/code.html", lines=lines)
 
 
 def test_without_kept_lines_the_log_s_own_line_is_shown():
-    assert "x.item()" in code_html(Frame("m.py", 3, "f", "x.item()"), {})
-    assert code_html(Frame("m.py", 3, "f"), {}) == ""
+    lines = lines_around(Frame("m.py", 3, "f", "x.item()"), {})
+    assert "x.item()" in render("page/code.html", lines=lines, code="x.item()")
+    assert render("page/code.html", lines=lines, code="") == ""
 
 
 GRAPH = CompiledGraph(

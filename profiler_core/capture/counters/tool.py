@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,11 +38,11 @@ class Tool:
         return f"Nsight Compute {self.version}" if self.version else "Nsight Compute"
 
 
-def find_tool(elsewhere: Iterable[str] = _ELSEWHERE) -> Tool | None:
+def find_tool() -> Tool | None:
     """The ncu on the PATH, else the newest where installers put it; None: there is none."""
     path_of_ncu = shutil.which("ncu")
     if path_of_ncu is None:
-        installed = [path for pattern in elsewhere for path in Path("/").glob(pattern.lstrip("/"))]
+        installed = [path for pattern in _ELSEWHERE for path in Path("/").glob(pattern.lstrip("/"))]
         path_of_ncu = next(
             (str(path) for path in sorted(installed, key=_numbers, reverse=True)), None
         )

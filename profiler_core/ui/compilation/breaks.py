@@ -1,22 +1,20 @@
 """Skipped frames and graph breaks, most expensive first, each with the line that caused it."""
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from profiler_core.analysis.compilation.report import BreakReport, SkipReport, place_text
 from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.analysis.item import break_item
 from profiler_core.analysis.rows.table import Cell, Table
-from profiler_core.markup import Markup, render
+from profiler_core.markup import render
 from profiler_core.model.compilation import Frame, FrameSkip, LimitHit
 from profiler_core.session.run import Run
+from profiler_core.ui.code_lines import lines_around
 from profiler_core.ui.compilation.data import Compiled
 from profiler_core.ui.page import section
 from profiler_core.ui.table import show_table
 from profiler_core.units import format_count, format_duration
 
-_CONTEXT = 4  # lines shown each way; the capture keeps eight
 _MOST = 40
 _TOLD = "fs-detail fs-told"
 
@@ -67,19 +65,6 @@ def _row(compiled: Compiled, broken: BreakReport) -> tuple[Cell, ...]:
     )
 
 
-def code_html(frame: Frame, lines: Mapping[int, str]) -> Markup:
-    """A few lines around a place, the place itself marked; its own code where none was kept."""
-    return render("page/code.html", lines=_around(frame, lines), code=frame.code)
-
-
-def _around(frame: Frame, lines: Mapping[int, str]) -> list[tuple[int, str, bool]]:
-    """(number, text, is it the place) of the lines shown; none where the place was not kept."""
-    if frame.line not in lines:
-        return []
-    numbers = range(frame.line - _CONTEXT, frame.line + _CONTEXT + 1)
-    return [(n, lines[n].rstrip(), n == frame.line) for n in numbers if n in lines]
-
-
 def _lost(lost: LostGain) -> None:
     """One line for all of them: the trace does not tell them apart."""
     st.html(render("page/definitions.html", definitions=[(lost.price, lost.sentence)]))
@@ -108,7 +93,7 @@ def _show(
     title: str,
 ) -> None:
     """What gave up, what to change, the code, and what PyTorch says."""
-    lines = _around(frame, run.kept_sources.get(frame.file, {})) if frame else []
+    lines = lines_around(frame, run.kept_sources.get(frame.file, {})) if frame else []
     location = f"{place_text(frame.file, frame.line)} in {frame.function}" if frame else ""
     st.html(
         render(

@@ -10,7 +10,6 @@ from profiler_core.analysis.dossier.record import (
     Launch,
     Related,
     Relation,
-    SourceLine,
 )
 from profiler_core.analysis.item import module_item, source_item
 from profiler_core.analysis.kernel_names import kernel_labels
@@ -18,11 +17,11 @@ from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.wording.dossier import roofline_sentences
 from profiler_core.analysis.wording.sentence import clipped, listed
 from profiler_core.markup import Markup, render
+from profiler_core.ui.code_lines import lines_around
 from profiler_core.ui.counters.words import detail_lines, traffic_sentence, use_sentence
 from profiler_core.ui.dossier.address import item_link
 from profiler_core.units import format_bytes, format_count, format_share
 
-_CONTEXT = 4  # lines of code shown each way; the capture keeps eight
 _MOST_CODE = 400  # lines of one generated kernel
 _MOST_KERNELS = 12
 _LONGEST_NAME = 58  # characters of what a row is about
@@ -71,7 +70,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         ],
         relation_titles=_RELATIONS,
         rooflines=[(line, roofline_sentences(line)) for line in dossier.rooflines],
-        sources=[(source, _around(source)) for source in dossier.sources],
+        sources=[(source, lines_around(source.frame, source.lines)) for source in dossier.sources],
         links_sources=dossier.kind not in ("graph break", "source line"),
         arguments=dossier.arguments,
         launches=dossier.launches,
@@ -115,15 +114,6 @@ def _n_columns(dossier: Dossier) -> int:
     if any(time.mean_ns is not None for time in dossier.times):
         return 5
     return 2 if any(time.n is not None for time in dossier.times) else 1
-
-
-def _around(source: SourceLine) -> Lines:
-    """(number, text, is it the line) of the lines around it; none where none were kept."""
-    at, kept = source.frame.line, source.lines
-    if at not in kept:
-        return []
-    numbers = range(at - _CONTEXT, at + _CONTEXT + 1)
-    return [(n, kept[n].rstrip(), n == at) for n in numbers if n in kept]
 
 
 def _numbered(piece: GeneratedCode) -> Lines:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.capture.counters import tool as tool_of_counters
 from profiler_core.capture.counters.command import METRICS, OPTIONS, ncu_words
 from profiler_core.capture.counters.tool import counters_tool, find_tool
 from profiler_core.capture.counters.trouble import trouble
@@ -28,10 +29,12 @@ def test_it_is_found_where_installers_put_it_the_newest_first(tmp_path, monkeypa
         (tmp_path / version).mkdir()
         (tmp_path / version / "ncu").write_text("#!/bin/sh\nexit 1\n")
         (tmp_path / version / "ncu").chmod(0o755)
-    tool = find_tool([f"{tmp_path}/*/ncu"])
+    monkeypatch.setattr(tool_of_counters, "_ELSEWHERE", (f"{tmp_path}/*/ncu",))
+    tool = find_tool()
     assert tool.path == str(tmp_path / "2025.10.1" / "ncu")
     assert tool.version is None and tool.title == "Nsight Compute"
-    assert find_tool([f"{tmp_path}/none/*"]) is None
+    monkeypatch.setattr(tool_of_counters, "_ELSEWHERE", (f"{tmp_path}/none/*",))
+    assert find_tool() is None
 
 
 def test_without_it_or_without_a_gpu_a_capture_says_so_at_once(monkeypatch):
