@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from profiler_core.errors import BadInput
-from profiler_core.export.whole_file import written_aside
 from profiler_core.store import history
+from profiler_core.store.aside import sweep, whole_file
 from profiler_core.store.backup import Choice, Manifest, back_up
 from profiler_core.store.backup.vaults import ZIP, FolderVault, ZipVault
 from profiler_core.units import format_bytes, format_count
@@ -45,19 +45,20 @@ def run(arguments: argparse.Namespace) -> int:
     target: Path = arguments.target
     choice = Choice(with_secrets=arguments.secrets, with_trash=arguments.trash)
     history.note(history.person(), "backup", str(target.absolute()))
-    if target.suffix.lower() == ZIP and not target.is_dir():
-        with written_aside(target, _MODE) as aside, ZipVault(aside) as vault:
-            manifest = back_up(vault, choice)
-    else:
-        try:
+    try:
+        if target.suffix.lower() == ZIP and not target.is_dir():
+            sweep([target.parent])  # what a backup that was killed had written
+            with whole_file(target, _MODE) as file, ZipVault(file) as vault:
+                manifest = back_up(vault, choice)
+        else:
             manifest = back_up(FolderVault(target), choice)
-        except OSError as error:
-            where = f": {error.filename}" if error.filename else ""
-            raise BadInput(
-                f"The backup in {target} was not made: {error.strerror}{where}.",
-                remedy="Check that the folder can be written, that the disk has room, and that "
-                "this user may read the home.",
-            ) from error
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        raise BadInput(
+            f"The backup in {target} was not made: {error.strerror}{where}.",
+            remedy="Check that the folder can be written, that the disk has room, and that "
+            "this user may read the home.",
+        ) from error
     print(_text(manifest, target))
     return 0
 

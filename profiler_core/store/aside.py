@@ -32,11 +32,16 @@ def aside_of(path: Path) -> Path:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file that is there, and on the disk, once the block ends, or not at all."""
+def whole_file(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """Write a file that is there, and on the disk, once the block ends, or not at all.
+
+    Args:
+        path: what it becomes; a link of that name is replaced, not followed.
+        mode: the rights of the file, less the umask.
+    """
     aside = aside_of(path)
     try:
-        with aside.open("xb") as target:
+        with open(aside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as target:
             _hold(target.fileno())
             yield target
             target.flush()

@@ -7,7 +7,6 @@ one ended.
 
 import hashlib
 import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -121,7 +120,9 @@ def _put(source: Source, file: BackupFile) -> None:
     if target.is_file() and _has_hash(target, file):
         return  # of a restore that was killed later
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    aside = target.with_name(f".{secrets.token_hex(8)}.restoring")
+    # The same name each time: a restore that goes on writes over what the killed one left.
+    aside = target.with_name(f".{hashlib.sha256(file.path.encode()).hexdigest()[:16]}.restoring")
+    aside.unlink(missing_ok=True)
     try:
         handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as sink:

@@ -120,9 +120,8 @@ class FolderVault:
 class ZipVault:
     """One file, whole or absent once the caller renames it."""
 
-    def __init__(self, path: Path) -> None:
-        self._handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
-        self._zip = zipfile.ZipFile(self._handle, "w")
+    def __init__(self, handle: IO[bytes]) -> None:
+        self._zip = zipfile.ZipFile(handle, "w")
         self._n_bytes = 0
 
     def __enter__(self) -> Self:
@@ -130,7 +129,6 @@ class ZipVault:
 
     def __exit__(self, *_: object) -> None:
         self._zip.close()
-        self._handle.close()
 
     def has(self, file: BackupFile) -> bool:  # noqa: ARG002 - a new file holds nothing yet
         """No: each .zip stands for itself."""
@@ -149,12 +147,10 @@ class ZipVault:
         return BackupFile(path, n_bytes, sha256, mtime_ns)
 
     def finish(self, manifest: Manifest) -> Manifest:
-        """Write the manifest, and everything to the disk."""
+        """Write the manifest; whoever gave the file writes it to the disk."""
         manifest = msgspec.structs.replace(manifest, n_new_bytes=self._n_bytes)
         self._zip.writestr(_MANIFEST, msgspec.json.encode(manifest), zipfile.ZIP_DEFLATED)
         self._zip.close()
-        self._handle.flush()
-        os.fsync(self._handle.fileno())
         return manifest
 
     def last(self) -> Manifest | None:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
 from profiler_core.owner_file import write_owner
-from profiler_core.store import history
+from profiler_core.store import aside, history
 from profiler_core.store.backup import Choice, back_up, check, restore, selection
 from profiler_core.store.backup.vaults import FolderVault, backups_in, source_of
 from profiler_core.store.history import database, dump
@@ -97,6 +97,7 @@ def test_all_rows_and_files_come_back(home, tmp_path, move_to, target, new_kind,
     assert restored == rows
     assert all(rows.values())
     assert digests(new, "runs", "uploads") == files
+    assert not list(new.rglob("*.restoring"))
     assert (new / "settings.toml").read_text() == "keep_captures = 20\n"
     assert not (new / "cache").exists()
     assert not (new / "server.key").exists()
@@ -429,6 +430,22 @@ def test_a_backup_that_is_killed_is_none(home, tmp_path, target, where):
         assert zipfile.ZipFile(kept).testzip() is None
 
 
+@ON_SQLITE
+def test_the_next_backup_takes_away_what_a_killed_one_left_beside_it(home, tmp_path, monkeypatch):
+    a_library(home)
+    kept = tmp_path / "backups" / "kept.zip"
+    kept.parent.mkdir()
+    script = f"{STOP}{HALF_OBJECT}\nmain(['backup', target])"
+    killed_in_the_middle(script, tmp_path / "ready", kept)
+    (left,) = kept.parent.iterdir()
+    assert main(["backup", str(kept)]) == 0
+    assert left.exists()  # another process may be writing it
+    assert kept.stat().st_mode & 0o777 == 0o600
+    monkeypatch.setattr(aside, "_LEFT_AFTER_S", 0.0)
+    assert main(["backup", str(kept)]) == 0
+    assert list(kept.parent.iterdir()) == [kept]
+
+
 IN_THE_FILES = """
 put = restoring._put
 def half(source, file):
@@ -436,6 +453,13 @@ def half(source, file):
     if file.path.endswith("run.json"):
         stop_here()
 restoring._put = half
+"""
+IN_A_FILE = """
+def half(source, file):
+    yield b"{"
+    if file.path.endswith("run.json"):
+        stop_here()
+restoring.verified = half
 """
 IN_THE_ROWS = """
 from profiler_core.store.history import dump
@@ -448,6 +472,7 @@ AFTER_THE_ROWS = "restoring.close_all = stop_here\n"
     ("kind", "where"),
     [
         ("sqlite", IN_THE_FILES),
+        ("sqlite", IN_A_FILE),
         ("sqlite", IN_THE_ROWS),
         ("postgresql", IN_THE_ROWS),
         ("postgresql", AFTER_THE_ROWS),
