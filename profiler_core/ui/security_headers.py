@@ -6,10 +6,12 @@ become Secure and this host's alone (`host_cookies.py`), and the browser is told
 TLS only: a visitor who sends that header himself changes his own answer, no other's.
 """
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from profiler_core.ui.host_cookies import with_prefix, without_prefix
+from profiler_core.ui.routes.origin import is_over_tls
 from profiler_core.ui.server import base_path
 
 _POLICY = (
@@ -48,7 +50,7 @@ class SecurityHeaders:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        over_tls = _is_over_tls(scope)
+        over_tls = is_over_tls(HTTPConnection(scope))
         has_prefix = not base_path()
         if has_prefix:
             headers = without_prefix(scope["headers"], over_tls=over_tls)
@@ -70,13 +72,6 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
-
-
-def _is_over_tls(scope: Scope) -> bool:
-    protocol = Headers(scope=scope).get("x-forwarded-proto", "")
-    return (
-        scope.get("scheme") in ("https", "wss") or protocol.split(",")[0].strip().lower() == "https"
-    )
 
 
 def _secure(name: bytes, value: bytes) -> tuple[bytes, bytes]:

@@ -29,6 +29,26 @@ def test_another_page_opens_no_websocket(api_server: Dashboard, origin: str) -> 
         assert socket.response.status_code == 101
 
 
+@pytest.mark.parametrize("forwarded", ["https", "https, http"])
+def test_a_page_without_tls_opens_no_websocket_behind_tls(
+    api_server: Dashboard, forwarded: str
+) -> None:
+    """Whoever sits on the way serves http://NAME:PORT; some browsers send it the sign-in."""
+    address = f"ws://localhost:{api_server.port}/_stcore/stream"
+    named = {"X-Forwarded-Proto": forwarded}
+    with pytest.raises(InvalidStatus) as refusal:
+        connect(
+            address,
+            origin=Origin(f"http://localhost:{api_server.port}"),
+            additional_headers=named,
+        )
+    assert refusal.value.response.status_code == 403
+    own = Origin(f"https://localhost:{api_server.port}")
+    with connect(address, origin=own, additional_headers=named) as socket:
+        assert socket.response is not None
+        assert socket.response.status_code == 101
+
+
 def test_messages_that_no_page_sends_are_not_answered(api_server: Dashboard) -> None:
     """Who has not signed in learns no file of the checkout, and empties no cache of others."""
     with session(api_server, "x=y") as tab:

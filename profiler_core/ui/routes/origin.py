@@ -25,7 +25,8 @@ def foreign(request: HTTPConnection, *, needs_origin: bool = True) -> str | None
 
     Programs send no Origin, and need none where no cookie counts (`needs_origin`). The port counts:
     Streamlit itself compares names only, and on a machine with several users another port of
-    localhost may be another user's page.
+    localhost may be another user's page. So does TLS: whoever sits on the way can serve any name
+    without it.
     """
     host = request.headers.get("host", "")
     if not _is_our_name(_host_name(host)):
@@ -35,7 +36,7 @@ def foreign(request: HTTPConnection, *, needs_origin: bool = True) -> str | None
         if not needs_origin:
             return None
         return "The request does not say which page it comes from (no Origin header)."
-    if _netloc(origin) != host.lower():
+    if not _is_of(origin, host, over_tls=is_over_tls(request)):
         return f"The request comes from another page: {origin!r}."
     return None
 
@@ -50,7 +51,8 @@ def not_led_here(request: HTTPConnection) -> str | None:
     host = request.headers.get("host", "")
     site, mode = (request.headers.get(f"sec-fetch-{name}") for name in ("site", "mode"))
     if site is None:
-        is_ours = _netloc(request.headers.get("referer", "")) == host.lower()
+        referer = request.headers.get("referer", "")
+        is_ours = _is_of(referer, host, over_tls=is_over_tls(request))
     else:
         is_ours = site == "same-origin" and mode in (None, "navigate")
     if _is_our_name(_host_name(host)) and is_ours:
@@ -58,11 +60,23 @@ def not_led_here(request: HTTPConnection) -> str | None:
     return "The request does not come from a page of this server."
 
 
-def _netloc(origin: str) -> str:
+def is_over_tls(request: HTTPConnection) -> bool:
+    """Whether the browser came over TLS, to us or to a proxy that says so in X-Forwarded-Proto."""
+    protocol = request.headers.get("x-forwarded-proto", "").split(",")[0].strip().lower()
+    return protocol == "https" or request.scope.get("scheme") in ("https", "wss")
+
+
+def _is_of(address: str, host: str, *, over_tls: bool) -> bool:
+    """Whether this is an address of `host`, and over TLS one that is itself over TLS.
+
+    A proxy that does not tell of its TLS leaves open which of the two is ours.
+    """
     try:
-        return urlsplit(origin).netloc.lower()
+        parts = urlsplit(address)
     except ValueError:  # a bracket without its other half
-        return ""
+        return False
+    schemes = ("https",) if over_tls else ("https", "http")
+    return parts.scheme in schemes and parts.netloc.lower() == host.lower()
 
 
 def _host_name(host: str) -> str:
