@@ -196,5 +196,5 @@ def _described(parameter: inspect.Parameter) -> inspect.Parameter:
     if not metadata or not isinstance(metadata[0], Declared):
         return parameter
     entry = metadata[0]
-    help_and_bounds = Field(description=entry.help, ge=entry.about.least)
+    help_and_bounds = Field(description=entry.help, ge=entry.about.least, le=entry.about.most)
     return parameter.replace(annotation=Annotated[parameter.annotation.__origin__, help_and_bounds])

@@ -6,6 +6,7 @@ the row of docs/capture.md.
 """
 
 import functools
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -34,7 +35,7 @@ class Option:
     help: a phrase without capital and full stop; of a switch that is on, what it does when on.
     label: over its field on the page; the name where it is empty.
     flag: on the command line; made of the name where it is empty.
-    least: the smallest number.
+    least, most: the smallest and the largest number.
     step: by which the page's buttons change a number.
     unit: of a number; its sign stands behind the default.
     choices: value -> what it is. Only of these, where they are given.
@@ -56,6 +57,7 @@ class Option:
     metavar: str = ""
     placeholder: str = ""
     least: float | None = None
+    most: float | None = None
     step: float | None = None
     unit: str = ""
     choices: Mapping[str, str] | None = None
@@ -69,6 +71,20 @@ class Option:
     positional: bool = False
     on_page: bool = True
     more_help: Callable[[], str] | None = None
+
+    def has(self, number: float) -> bool:
+        """Whether it lies in the range; what is not a number lies in none."""
+        least = -math.inf if self.least is None else self.least
+        most = math.inf if self.most is None else self.most
+        return least <= number <= most
+
+    @property
+    def range_text(self) -> str:
+        """The range as it stands in a sentence."""
+        least, most = ("" if end is None else f"{end:.15g}" for end in (self.least, self.most))
+        if not most:
+            return f"{least} or more"
+        return f"{least} to {most}" if least else f"{most} or less"
 
 
 @dataclass(frozen=True)
@@ -177,9 +193,10 @@ class Declared:
             BadOption: with the flag, the value and what is possible.
         """
         about = self.about
-        if about.least is not None and value is not None and value < about.least:
-            least = int(about.least) if float(about.least).is_integer() else about.least
-            raise BadOption(self.name, f"{self.flag} is {value}.", remedy=f"Pass {least} or more.")
+        if value is not None and self.kind in ("whole number", "number") and not about.has(value):
+            raise BadOption(
+                self.name, f"{self.flag} is {str(value)[:40]}.", remedy=f"Pass {about.range_text}."
+            )
         if about.pattern and not re.fullmatch(about.pattern, str(value)):
             raise BadOption(
                 self.name, f"{self.label} '{value}' is unknown.", remedy=f"Use {about.examples}."

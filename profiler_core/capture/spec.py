@@ -159,6 +159,7 @@ class CaptureSpec:
         None,
         group=_WHAT,
         least=1,
+        most=256,
         help="processes of one step, each on a GPU of its own: your function finds a process group "
         f"(default: 2 for {', '.join(sorted(DISTRIBUTED_WORKLOADS))}, else 1)",
         placeholder="auto",
@@ -208,12 +209,17 @@ class CaptureSpec:
     )
     seed: int = option(0, group=_WHAT, help="of weights, inputs and random numbers")
     rounds: int = option(
-        DEFAULT_ROUNDS, group=_HOW, least=1, help="timed rounds, in which the variants take turns"
+        DEFAULT_ROUNDS,
+        group=_HOW,
+        least=1,
+        most=1_000_000,
+        help="timed rounds, in which the variants take turns",
     )
     round_steps: int = option(
         DEFAULT_ROUND_STEPS,
         group=_HOW,
         least=1,
+        most=1_000_000,
         label="Steps per round",
         help="least number of steps in a round",
     )
@@ -221,6 +227,7 @@ class CaptureSpec:
         DEFAULT_ROUND_SECONDS,
         group=_HOW,
         least=0,
+        most=3600,
         step=0.1,
         label="Seconds per round",
         help="least time of a round",
@@ -230,18 +237,21 @@ class CaptureSpec:
         DEFAULT_TELEMETRY_SECONDS,
         group=_HOW,
         least=0,
+        most=3600,
         step=0.5,
         label="Seconds sampled",
         help="how long power, clocks and utilisation of a GPU are sampled; 0 switches sampling off",
         unit="s",
     )
     profile_wait: int = option(
-        1, group=_HOW, least=0, help="steps before the profiler's warm-up", on_page=False
+        1, group=_HOW, least=0, most=5000, help="steps before the profiler's warm-up", on_page=False
     )
     profile_warmup: int = option(
-        2, group=_HOW, least=0, help="steps of the profiler's warm-up", on_page=False
+        2, group=_HOW, least=0, most=5000, help="steps of the profiler's warm-up", on_page=False
     )
-    steps: int = option(5, group=_HOW, least=1, label="Profiled steps", help="profiled steps")
+    steps: int = option(
+        5, group=_HOW, least=1, most=10_000, label="Profiled steps", help="profiled steps"
+    )
     profile: bool = option(
         True, group=_HOW, label="Profiled pass", help="what every step ran, and for how long"
     )

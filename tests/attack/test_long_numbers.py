@@ -3,12 +3,15 @@
 Nor is a number that Python reads and a database does not.
 """
 
+import math
 from pathlib import Path
 
 import pytest
 
 from profiler_core.agents.kernels import _number
 from profiler_core.agents.tools import list_runs
+from profiler_core.capture.option import declared
+from profiler_core.capture.spec import CaptureSpec
 from profiler_core.errors import BadInput
 from profiler_core.ui.fusion.filters import _natural
 
@@ -34,3 +37,19 @@ def test_a_list_ends_before_a_row_that_no_database_can_count_to(home: Path, offs
     first = list_runs()
     beyond = list_runs(offset=offset)
     assert (beyond.rows, beyond.n) == ((), first.n)
+
+
+@pytest.mark.parametrize("number", [10**24, math.inf, math.nan, 1e308])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rounds", "round_steps", "round_seconds", "telemetry_seconds", "profile_wait",
+        "profile_warmup", "steps", "ranks",
+    ],
+)  # fmt: skip
+def test_a_capture_holds_the_device_for_no_endless_number(name: str, number: float) -> None:
+    with pytest.raises(BadInput, match=r"Pass [01] to [0-9]+"):
+        CaptureSpec(workload="customcnn", **{name: number})
+    entry = declared(CaptureSpec)[name]
+    assert entry.about.most is not None
+    CaptureSpec(workload="customcnn", **{name: int(entry.about.most)})

@@ -34,6 +34,7 @@ def option_field(name: str, inside: DeltaGenerator | None = None, **layout: Any)
         number = int if entry.kind == "whole number" else float
         bounds = {
             "min_value": None if entry.about.least is None else number(entry.about.least),
+            "max_value": None if entry.about.most is None else number(entry.about.most),
             "value": entry.default,
             "step": entry.about.step or number(1),
         }
