@@ -59,17 +59,18 @@ def against_of(spec: CaptureSpec, is_ref: IsRef | None = None) -> Against | None
 
 def _recognised(text: str, spec: CaptureSpec, is_ref: IsRef | None) -> Against:
     path = Path(text).expanduser()
-    names_ref = not path.exists()
+    is_path = _is_there(path)
+    names_ref = not is_path
     if is_ref is not None:
         names_ref = spec.is_user_code and is_ref(file_of(spec), text)
-    if path.exists() and names_ref:
+    if is_path and names_ref:
         raise BadInput(
             f"--against {text} is a git ref, and a path too.",
             remedy=f"Write git:{text} or path:{text}.",
         )
     if names_ref:
         return Against("git", text)
-    if not path.exists():
+    if not is_path:
         raise BadInput(
             f"--against {text} is neither a git ref of the repository of your file, nor a path.",
             remedy="Pass a branch, tag or commit, another copy of the file, or a Python.",
@@ -80,6 +81,13 @@ def _recognised(text: str, spec: CaptureSpec, is_ref: IsRef | None) -> Against:
         return Against("python", python_at(str(path)))
     except CaptureFailed:
         return Against("path", text)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # longer than the system's names are, or in a folder that is closed
+        return False
 
 
 def file_of(spec: CaptureSpec) -> Path:

@@ -199,14 +199,16 @@ class Declared:
             )
         if about.pattern and not re.fullmatch(about.pattern, str(value)):
             raise BadOption(
-                self.name, f"{self.label} '{value}' is unknown.", remedy=f"Use {about.examples}."
+                self.name,
+                f"{self.label} '{str(value)[:80]}' is unknown.",
+                remedy=f"Use {about.examples}.",
             )
         if self.kind == "choices":
             for name in value:
                 if name not in (about.choices or ()):
                     raise BadOption(
                         self.name,
-                        f"{self.name.capitalize().rstrip('s')} '{name}' is unknown.",
+                        f"{self.name.capitalize().rstrip('s')} '{name[:80]}' is unknown.",
                         remedy=f"Choose from {', '.join(about.choices or ())}.",
                     )
 

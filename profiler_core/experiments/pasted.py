@@ -9,6 +9,7 @@ from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.capture.child.settings import COMPILED_AUTOGRAD, DYNAMO, SDPA_BACKENDS, cpus_of
 from profiler_core.capture.process_settings import environment
 from profiler_core.capture.variant_spec import VariantSpec, parse_variant
+from profiler_core.digits import is_whole
 from profiler_core.experiments.request import spec_of
 from profiler_core.model.experiment import Experiment, Setting
 
@@ -93,7 +94,7 @@ def _process(variant: VariantSpec, settings: dict[str, str]) -> list[str]:
 
 def _literal(text: str) -> str:
     words = {"true": "True", "false": "False", "none": "None"}
-    return words.get(text, text if text.lstrip("-").isdigit() else repr(text))
+    return words.get(text, text if is_whole(text) else repr(text))
 
 
 def _model(

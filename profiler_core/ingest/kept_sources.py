@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from profiler_core.digits import is_natural
 from profiler_core.guarded_open import open_guarded
 from profiler_core.ingest.windows_paths import with_slashes
 
@@ -27,6 +28,6 @@ def read_kept_sources(path: Path) -> dict[str, dict[int, str]]:
         lines = value.get("lines") if isinstance(value, dict) else None
         if isinstance(lines, dict):
             sources[with_slashes(name)] = {
-                int(n): str(text) for n, text in lines.items() if n.isdigit()
+                int(n): str(text) for n, text in lines.items() if is_natural(n)
             }
     return sources

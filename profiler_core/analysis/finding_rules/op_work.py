@@ -17,6 +17,7 @@ import polars as pl
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.operator_arguments import json_list
 from profiler_core.analysis.work import device_work
+from profiler_core.digits import is_whole
 from profiler_core.model.trace import Trace
 
 PRODUCTS = (
@@ -127,7 +128,7 @@ def _matrix_flops(matrices: tuple[tuple[int, ...], ...]) -> int | None:
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(part) for part in text.strip("[]").split(",") if part.strip().lstrip("-").isdigit()]
+    return [int(part) for part in text.strip("[]").split(",") if is_whole(part.strip())]
 
 
 def _at(values: list[int], position: int, default: int) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from profiler_core.analysis.unfused.reasons import LOOP_ORDER, WITH_PROLOGUES, Reason
 from profiler_core.model.compilation import FusionDecision
 
-_NODE = re.compile(r"(?:op|buf)(\d+)")
+_NODE = re.compile(r"(?:op|buf)(\d{1,18})")
 
 # (beginning of what the log says, key, in plain words, what to try)
 _WORDS: tuple[tuple[str, str, str, str], ...] = (

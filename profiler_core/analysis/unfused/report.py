@@ -10,6 +10,7 @@ from profiler_core.analysis.unfused.graph_breaks import passed_between_graphs
 from profiler_core.analysis.unfused.handovers import Handover, between, handovers, moved_bytes
 from profiler_core.analysis.unfused.reasons import ACROSS_GRAPHS, Reason, call_title, reason_in_code
 from profiler_core.analysis.unfused.refusals import reason_in_log, refused
+from profiler_core.digits import is_natural
 from profiler_core.model.compilation import CompileLog, FusionDecision
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
 
@@ -231,7 +232,7 @@ def _stake_ns(
 
 
 def _numbers(buffers: Sequence[str]) -> list[int]:
-    return [int(name[3:]) for name in buffers if name.startswith("buf") and name[3:].isdigit()]
+    return [int(name[3:]) for name in buffers if name.startswith("buf") and is_natural(name[3:])]
 
 
 def _made(call: GeneratedCall, written: Mapping[int, set[int]]) -> set[int]:

@@ -16,6 +16,7 @@ from profiler_core.capture.spec import (
     parse_shapes,
     parse_variant,
 )
+from profiler_core.digits import is_whole
 from profiler_core.errors import BadInput
 
 Value = int | str
@@ -80,7 +81,7 @@ def _shape(text: str) -> str:
 
 
 def _number_or_text(text: str) -> Value:
-    return int(text) if text.lstrip("-").isdigit() else text
+    return int(text) if is_whole(text) else text
 
 
 def _field(

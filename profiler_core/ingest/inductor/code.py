@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from profiler_core.digits import is_natural
 from profiler_core.model.inductor import CallKind, GeneratedCall, KernelDefinition
 
 _FUNCTION = re.compile(
@@ -227,4 +228,4 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _sizes(text: str) -> tuple[int, ...] | None:
     sizes = [size.strip() for size in text.split(",") if size.strip()]
-    return tuple(map(int, sizes)) if all(size.isdigit() for size in sizes) else None
+    return tuple(map(int, sizes)) if all(map(is_natural, sizes)) else None

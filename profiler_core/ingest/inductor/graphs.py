@@ -13,6 +13,7 @@ Ignored: placeholders (only their shapes are used by others), `return`, metadata
 import re
 from collections.abc import Iterator
 
+from profiler_core.digits import is_natural
 from profiler_core.model.inductor import GraphNode
 
 _FILE = re.compile(
@@ -64,7 +65,7 @@ def parse_type(annotation: str | None) -> tuple[tuple[int, ...] | None, str | No
     if match is None:
         return None, None
     sizes = [size.strip() for size in match["shape"].split(",") if size.strip()]
-    if not all(size.isdigit() for size in sizes):
+    if not all(map(is_natural, sizes)):
         return None, match["dtype"]
     return tuple(int(size) for size in sizes), match["dtype"]
 
