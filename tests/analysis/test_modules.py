@@ -392,3 +392,6 @@ def test_classes_of_a_compiled_run_are_named_by_its_log_alone():
         assert sum(row.step_ns(which) for row in layers) == pytest.approx(
             by_class["BertLayer"].step_ns(which)
         )
+    # The softmax of the first layer also builds the mask of all twelve, which is the model's own.
+    assert {row.sides[1].n_kernels for row in layers} == {17 * layers[0].n_steps[1]}
+    assert max(row.step_ns(1) for row in layers) < 1.01 * min(row.step_ns(1) for row in layers)

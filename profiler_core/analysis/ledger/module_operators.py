@@ -62,6 +62,7 @@ def operators_by_module(
     for side, own in enumerate(counts):
         _correct_lines(steps[side], own, by_node[side], _faced(match.ties, side, gradients))
     for group, whole in zip(members, group_module, strict=True):
+        _add_served(group, programs, counts)
         _complete(group, counts, whole)
     return _sorted(counts[0]), _sorted(counts[1])
 
@@ -180,6 +181,22 @@ def _correct_lines(step: HostStep, own: _Counts, by_node: _Counts, faced: _Count
         inner = holder not in (None, ROOT) and all(lies_in(m, holder or "") for m in own[unit])
         if not inner or len(modules) > 1:
             own[unit] = modules
+
+
+def _add_served(group: Members, programs: Sequence[Program], counts: Sequence[_Counts]) -> None:
+    """Units that do a part for an operator of their group compute it, too.
+
+    The softmax of the first attention, between its products, also builds the mask of all layers:
+    by its own nodes it is the model's alone.
+    """
+    for side, units in enumerate((group.baseline, group.candidate)):
+        inside, own = set(units), counts[side]
+        for unit in units:
+            target = programs[side].serves.get(unit)
+            if target not in inside or target not in own or unit not in own:
+                continue
+            if not any(lies_in(module, other) for module in own[unit] for other in own[target]):
+                own[unit] = own[unit] + own[target]
 
 
 def _complete(group: Members, counts: Sequence[_Counts], module: str | None) -> None:
