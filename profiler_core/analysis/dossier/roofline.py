@@ -28,6 +28,13 @@ class Traffic:
     time_ns: int  # of all kernels of these operators
     n_calls: int
     n_events: int  # device events of these operators
+    largest_bytes: int = 0  # of one call; 0: all calls move the same
+
+    @property
+    def bytes_of_calls(self) -> tuple[float, float]:
+        """What a call moves on average, and the most that one does."""
+        mean = self.n_bytes / max(1, self.n_calls)
+        return mean, max(mean, self.largest_bytes)
 
     @property
     def kernels_per_call(self) -> float:
@@ -44,7 +51,8 @@ class Roofline:
     bytes_moved: float | None = None  # per step, at least
     bytes_per_s: float | None = None
     memory_share: float | None = None  # of the memory's peak
-    fits_cache: bool | None = None  # is the data of a call smaller than the L2?
+    fits_cache: bool | None = None  # is the data of each call smaller than the L2?
+    some_fit_cache: bool = False  # that of an average call alone; the largest one's is not
     flops: float | None = None  # per step
     flops_per_s: float | None = None
     compute_share: float | None = None  # of the peak of `units`
@@ -59,7 +67,8 @@ class Roofline:
             return "compute"
         if self.memory_share is None:
             return "unknown"
-        if self.memory_share >= AT_PEAK and self.fits_cache is False:
+        past_cache = self.fits_cache is False and not self.some_fit_cache
+        if self.memory_share >= AT_PEAK and past_cache:
             return "memory"
         return "neither"
 
@@ -93,15 +102,15 @@ def roofline(
     units = _units(products, kernel) if flops else None
     compute_peak = _peak(peaks, units)
     cache = peaks.l2_bytes if peaks is not None else None
+    mean, largest = traffic.bytes_of_calls if traffic is not None else (0.0, 0.0)
     return Roofline(
         label=label,
         time_ns=time_ns / n,
         bytes_moved=traffic.n_bytes / n if traffic is not None else None,
         bytes_per_s=bytes_per_s,
         memory_share=bytes_per_s / peaks.memory_bytes_per_s if bytes_per_s and peaks else None,
-        fits_cache=(
-            traffic.n_bytes / max(1, traffic.n_calls) <= cache if traffic and cache else None
-        ),
+        fits_cache=largest <= cache if traffic and cache else None,
+        some_fit_cache=bool(traffic and cache and mean <= cache < largest),
         flops=flops / n if flops else None,
         flops_per_s=flops_per_s,
         compute_share=flops_per_s / compute_peak if flops_per_s and compute_peak else None,

@@ -15,6 +15,7 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
     A kernel of which any operator's shapes are unknown is not in it: the rest would be too few.
     """
     run = read_side(side)
+    largest: dict[str, int] = {}  # of one call, bytes
     totals: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
     unknown: set[str] = set()
     for step, executions in zip(run.steps, run.executions, strict=True):
@@ -32,8 +33,9 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
             amounts = np.array([sum(moved) * len(rows), time_ns, len(rows), rows.size], np.int64)
             for name in names:
                 totals[name] = totals.get(name, 0) + amounts
+                largest[name] = max(largest.get(name, 0), sum(moved))
     return {
-        name: Traffic(*(int(n) for n in amounts))
+        name: Traffic(*(int(n) for n in amounts), largest[name])
         for name, amounts in totals.items()
         if name not in unknown
     }

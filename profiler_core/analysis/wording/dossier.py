@@ -105,6 +105,11 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
         parts.append("The peaks of this device are not known.")
     elif line.fits_cache and line.memory_share is not None:
         parts.append("The data of one call fits into the L2 cache, so it may never reach memory.")
+    elif line.some_fit_cache and line.memory_share is not None:
+        parts.append(
+            "The data of some calls fits into the L2 cache, so it may never reach memory; that of "
+            "the largest does not fit."
+        )
     elif line.limit in _LIMITS:
         parts.append(_LIMITS[line.limit])
     return tuple(parts)
