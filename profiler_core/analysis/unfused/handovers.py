@@ -83,7 +83,9 @@ def handovers(graph: CompiledGraph) -> tuple[Handover, ...]:
     returned = {memory.name(name) for name in returned_names(graph.code)}
     passed: dict[tuple[int, int], list[tuple[str, int, int]]] = {}
     for (writer, buffer), by_reader in readers.items():
-        is_kept = buffer in returned or len(by_reader) > 1
+        # What a later call stores in the same place is returned, not what this one wrote.
+        is_returned = buffer in returned and writer_of[buffer] == writer
+        is_kept = is_returned or len(by_reader) > 1
         for reader, name in by_reader.items():
             size = _size(name, buffer, graph)
             if size and reader != writer:

@@ -49,6 +49,19 @@ def test_what_two_calls_read_has_to_be_written():
     assert any(handover.own_bytes for handover in passed_on)
 
 
+def test_what_is_overwritten_in_place_is_not_what_the_graph_returns():
+    """The last layer norm of a BERT stores its result, which is returned, where its product was."""
+    one = graph("bert/default", "inference")
+    norms = [
+        handover
+        for handover in handovers(one)
+        if one.calls[handover.writer].name == "extern_kernels.mm"
+        and "native_layer_norm_view_6" in one.calls[handover.reader].name
+    ]
+    size = 8 * 128 * 768 * 4
+    assert [(h.bytes_read, h.own_bytes) for h in norms] == [(size, size)] * 24
+
+
 def test_what_needs_something_between_cannot_be_one_kernel():
     """Batch norm's second half needs the mean, which needs all of the convolution."""
     one = graph("simplecnn-training/default", "forward")
