@@ -299,8 +299,9 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
         ),
         Measure(
             "Break-even steps",
-            "Compile time over the time saved per step: after so many steps compiling has "
-            "paid for itself. Beside a compiled baseline only what it costs more counts.",
+            "Compile time, with autotuning at the first calls, over the time saved per step: after "
+            "so many steps compiling has paid for itself. Beside a compiled baseline only what it "
+            "costs more counts.",
             "count",
             tuple(c.break_even_steps for c in costs),
             unjudged,

@@ -28,6 +28,11 @@ _FILLERS = frozenset((
 ))  # fmt: skip
 _CHANGES = frozenset(("slower", "faster"))  # asked for, the largest change comes first
 _IN_A_ROW = frozenset(("layer", "layers", "block", "blocks"))  # the number behind it is an index
+_NO_MATCH = "Nothing in these runs matches."
+_NO_MODULES = (
+    "No file names modules, so no layer can be found: record the trace with with_stack=True, or "
+    "the compiled run with its structured logs (TORCH_TRACE)."
+)
 _MOST_PER_KIND = 8  # of one answer: twelve equal layers must not hide the kernel
 
 
@@ -58,6 +63,12 @@ class SearchIndex:
             f"{title}\n{entry.detail.lower()}\n{entry.kind}"
             for title, entry in zip(self._titles, self.entries, strict=True)
         ]
+
+    @property
+    def no_match(self) -> str:
+        """What is said where nothing matches."""
+        named = not self.entries or any(entry.kind == "module" for entry in self.entries)
+        return _NO_MATCH if named else f"{_NO_MATCH} {_NO_MODULES}"
 
     def search(self, query: str, most: int) -> tuple[SearchEntry, ...]:
         """The best entries for some words, best first; none for no word."""

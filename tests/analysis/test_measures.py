@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -7,6 +8,7 @@ from profiler_core.analysis.measures import common_clock, measures, step_ns
 from profiler_core.analysis.step_parts import step_parts
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.wording.measures import change_text
+from profiler_core.session.comparison import Comparison
 from tests.builders import a_run, a_trace, kernel, launch, step
 
 
@@ -33,6 +35,19 @@ def a_side(run, *durations):
 
 def by_label(comparison):
     return {m.label: m for m in measures(comparison)}
+
+
+def test_break_even_counts_the_autotuning_beside_the_compile_time():
+    """9.02 s over 1.02 ms a step are 8 821 steps, and the table said 9 089."""
+    folder = Path(__file__).resolve().parents[2] / "sample_traces" / "bert"
+    numbers = Comparison.open([folder / "eager", folder / "default"]).numbers
+    row = by_label(numbers)["Break-even steps"]
+    cost = numbers.candidates[0].compile
+    times = by_label(numbers)["Step time"].values
+    assert cost.whole_seconds is not None and cost.autotuning_seconds > 0.2
+    steps = cost.whole_seconds * 1e9 / (times[0] - times[1])
+    assert row.values[1] == pytest.approx(steps, abs=1)
+    assert row.definition.startswith("Compile time, with autotuning at the first calls, over")
 
 
 def test_every_run_has_a_value_and_every_candidate_a_judgement():

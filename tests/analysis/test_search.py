@@ -20,6 +20,14 @@ def a_kernel(name, step_ns=1.0, detail=""):
     return SearchEntry("kernel", name, detail, kernel_item(name), step_ns)
 
 
+def test_where_no_file_names_modules_a_search_without_a_match_says_so():
+    """Of a bare trace "layer 3" found nothing, and nobody said why."""
+    bare, named = SearchIndex([a_kernel("gelu")]), SearchIndex([a_module("h.3")])
+    assert "No file names modules" in bare.no_match
+    assert "with_stack=True" in bare.no_match
+    assert named.no_match == SearchIndex([]).no_match == "Nothing in these runs matches."
+
+
 def titles(entries, query, most=10):
     return [entry.title for entry in SearchIndex(entries).search(query, most)]
 

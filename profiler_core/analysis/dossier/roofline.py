@@ -30,11 +30,11 @@ class Traffic:
     n_events: int  # device events of these operators
     largest_bytes: int = 0  # of one call; 0: all calls move the same
 
-    @property
-    def bytes_of_calls(self) -> tuple[float, float]:
-        """What a call moves on average, and the most that one does."""
+    def fits(self, cache_bytes: int) -> tuple[bool, bool]:
+        """Is the data of each call no larger than a cache; or that of an average call alone?"""
         mean = self.n_bytes / max(1, self.n_calls)
-        return mean, max(mean, self.largest_bytes)
+        largest = max(mean, self.largest_bytes)
+        return largest <= cache_bytes, mean <= cache_bytes < largest
 
     @property
     def kernels_per_call(self) -> float:
@@ -102,15 +102,15 @@ def roofline(
     units = _units(products, kernel) if flops else None
     compute_peak = _peak(peaks, units)
     cache = peaks.l2_bytes if peaks is not None else None
-    mean, largest = traffic.bytes_of_calls if traffic is not None else (0.0, 0.0)
+    all_fit, some_fit = traffic.fits(cache) if traffic and cache else (None, False)
     return Roofline(
         label=label,
         time_ns=time_ns / n,
         bytes_moved=traffic.n_bytes / n if traffic is not None else None,
         bytes_per_s=bytes_per_s,
         memory_share=bytes_per_s / peaks.memory_bytes_per_s if bytes_per_s and peaks else None,
-        fits_cache=largest <= cache if traffic and cache else None,
-        some_fit_cache=bool(traffic and cache and mean <= cache < largest),
+        fits_cache=all_fit,
+        some_fit_cache=some_fit,
         flops=flops / n if flops else None,
         flops_per_s=flops_per_s,
         compute_share=flops_per_s / compute_peak if flops_per_s and compute_peak else None,

@@ -35,7 +35,7 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
                 totals[name] = totals.get(name, 0) + amounts
                 largest[name] = max(largest.get(name, 0), sum(moved))
     return {
-        name: Traffic(*(int(n) for n in amounts), largest[name])
+        name: Traffic(*(int(n) for n in (*amounts, largest[name])))
         for name, amounts in totals.items()
         if name not in unknown
     }

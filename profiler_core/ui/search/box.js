@@ -42,6 +42,7 @@ class Box {
     this.trigger = setTriggerValue
     this.beginAtTheTop()
     if (data.words !== this.words()) return // an older answer
+    this.none = data.none
     this.draw(data.results)
     if (this.entered) this.follow()
   }
@@ -94,7 +95,7 @@ class Box {
   draw(results) {
     this.answered = this.words()
     this.results = results
-    this.note.textContent = this.words() && !results.length ? "Nothing in these runs matches." : ""
+    this.note.textContent = this.words() && !results.length ? this.none : ""
     this.list.replaceChildren(...results.map((result, place) => this.row(result, place)))
     this.choose(0)
   }

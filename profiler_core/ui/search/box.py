@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from profiler_core.analysis.kernel_names import kernel_labels
-from profiler_core.analysis.search import SearchEntry
+from profiler_core.analysis.search import SearchEntry, SearchIndex
 from profiler_core.errors import FusionscopeError
 from profiler_core.page_specs import PageSpec
 from profiler_core.session.search import search_index
@@ -46,11 +46,11 @@ def search_box(spec: PageSpec) -> None:
     # But sent with each, since the browser gets no more than the last of several that follow.
     words = st.session_state.pop(_ASKED, "")
     if words:
-        st.session_state[_ANSWERED] = {"words": words, "results": _results(spec, words)}
+        st.session_state[_ANSWERED] = _answer(spec, words)
     with st.container(key="fs_search"):
         _BOX(
             key=_KEY,
-            data=st.session_state.get(_ANSWERED, {"words": "", "results": []}),
+            data=st.session_state.get(_ANSWERED, {"words": "", "results": [], "none": ""}),
             width="content",
             on_words_change=_asked,
         )
@@ -62,19 +62,35 @@ def _asked() -> None:
     st.session_state[_ASKED] = words[:_LONGEST_WORDS] if isinstance(words, str) else ""
 
 
-def _results(spec: PageSpec, words: str) -> list[dict[str, str]]:
+def _answer(spec: PageSpec, words: str) -> dict[str, Any]:
     keys = chosen_keys()
+    index = _index(keys)
+    results = _results(spec, keys, index, words)
+    return {"words": words, "results": results, "none": index.no_match}
+
+
+def _index(keys: Keys) -> SearchIndex:
+    """Of the chosen runs; an empty one where there are none."""
+    try:
+        return search_index(open_choice(keys).comparison) if keys else SearchIndex(())
+    except FusionscopeError:  # the page says what is wrong with its runs
+        return SearchIndex(())
+
+
+def _results(spec: PageSpec, keys: Keys, index: SearchIndex, words: str) -> list[dict[str, str]]:
     runs = _runs(keys, words)
     named = [run for run in runs if run["title"].lower().startswith(words.lower())]
-    return [*named, *_of_comparison(spec, keys, words), *(run for run in runs if run not in named)]
+    return [
+        *named,
+        *_of_comparison(spec, keys, index, words),
+        *(run for run in runs if run not in named),
+    ]
 
 
-def _of_comparison(spec: PageSpec, keys: Keys, words: str) -> list[dict[str, str]]:
-    try:
-        index = search_index(open_choice(keys).comparison) if keys else None
-    except FusionscopeError:  # the page says what is wrong with its runs
-        return []
-    entries = index.search(words, _MOST) if index is not None else ()
+def _of_comparison(
+    spec: PageSpec, keys: Keys, index: SearchIndex, words: str
+) -> list[dict[str, str]]:
+    entries = index.search(words, _MOST)
     kernels = [entry.title for entry in entries if entry.kind == "kernel"]
     labels = dict(zip(kernels, kernel_labels(kernels, _LONGEST_KERNEL), strict=True))
     return [_result(entry, labels.get(entry.title, entry.title), spec, keys) for entry in entries]
