@@ -4,7 +4,9 @@ import re
 from pathlib import PurePosixPath
 
 # rank0, rank_3, rank-12, r7, or a folder 3 below "ranks"; the last one in a path holds.
-_IN_NAME = re.compile(r"(?:^|[^a-z])(?:rank|worker)[ _.=-]*(\d+)|(?:^|/)ranks?/(\d+)(?=/|$)", re.I)
+_IN_NAME = re.compile(
+    r"(?:^|[^a-z])(?:rank|worker)[ _.=-]*(\d{1,18})(?!\d)|(?:^|/)ranks?/(\d{1,18})(?=/|$)", re.I
+)
 
 
 def rank_in_name(name: str) -> int | None:

@@ -12,14 +12,19 @@ import pytest
 from profiler_core.agents.kernels import _number
 from profiler_core.agents.tools import list_runs
 from profiler_core.analysis.finding_rules.op_work import _numbers
+from profiler_core.analysis.graph_replays.servers import _atom, _sglang, _vllm
+from profiler_core.analysis.sweep.scale import positions
 from profiler_core.capture.against import against_of
 from profiler_core.capture.option import declared
 from profiler_core.capture.spec import CaptureSpec, parse_sweep
 from profiler_core.capture.sweep.points import points_of
 from profiler_core.errors import BadInput
+from profiler_core.ingest.compile_log.belonging import log_origin
 from profiler_core.ingest.inductor.code import _sizes
 from profiler_core.ingest.inductor.graphs import parse_type
 from profiler_core.ingest.kept_sources import read_kept_sources
+from profiler_core.ingest.rank_of import rank_in_name
+from profiler_core.ingest.torch_logs.reader import read_torch_logs
 from profiler_core.ui.fusion.filters import _natural
 
 LONG = ["9" * 5000, "²", "٣" * 5000]
@@ -84,3 +89,50 @@ def test_a_version_that_is_longer_than_names_are_is_no_path() -> None:
     against = against_of(spec)
     assert against is not None
     assert against.kind == "git"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "V1128 10:00:00.123456 {n} torch/_dynamo/x.py:1] [0/0] [__graph_breaks] Graph break",
+        "V1128 10:00:00.123456 1 x.py:{n}] [{n}/{n}] [__graph_breaks] Graph break",
+        "V1128 10:00:00.123456 1 x.py:1] [0/0] [__graph_breaks] Graph break in user code at n:{n}",
+        "V1128 10:00:00.123456 1 x.py:1] [0/0] [__recompiles] Recompiling function f in n.py:{n}",
+        "W1128 10:00:00.123456 1 x.py:1] [0/0] torch._dynamo hit config.recompile_limit ({n})",
+        "W1128 10:00:00.123456 1 x.py:1] [0/0]    function: 'f' (n.py:{n})",
+        "CUDAGraph supports dynamic shapes by recording {n} distinct sizes",
+        "WON'T CONVERT f n.py line {n}",
+        "[rank{n}]: V1128 10:00:00.123456 1 x.py:1] [0/0] [__graph_breaks] Graph break",
+        '  File "n.py", line {n}, in f',
+    ],
+)  # fmt: skip
+def test_a_log_with_endless_numbers_is_read(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "torch_logs.txt"
+    broken = (
+        "V1128 10:00:00.123456 1 x.py:1] [0/0] [__graph_breaks] Graph break in user code at n:7"
+    )
+    path.write_text("\n".join([broken, line.format(n=LONG[0]), "  Reason: x", broken]))
+    read_torch_logs([path])
+    log_origin(path)
+
+
+def test_a_name_says_no_endless_rank() -> None:
+    assert rank_in_name(f"rank{'9' * 200}.txt") is None
+    assert rank_in_name("rank12.txt") == 12
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "step[DECODE bs={n} toks=1]", "step[DECODE bs=1 toks={n}]", "decode[bs={n} tok=1]",
+        "execute_context_{n}({n})_generation_1(1)", "execute_{n}_context_1(1)_generation_{n}(1)",
+    ],
+)  # fmt: skip
+def test_a_server_takes_no_endless_batch(name: str) -> None:
+    for read in (_vllm, _sglang, _atom):
+        read(name.format(n=LONG[0]), 0, 1)
+
+
+@pytest.mark.parametrize("value", [f"{LONG[0]}x1", "9" * 400 + "x1", 10**400])
+def test_an_endless_value_of_a_sweep_has_no_place_on_an_axis(value: str | int) -> None:
+    assert positions([1, value]) is None

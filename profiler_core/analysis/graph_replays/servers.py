@@ -19,20 +19,22 @@ from profiler_core.model.trace import Trace
 Phase = Literal["prefill", "decode", "mixed"]
 Server = Literal["vLLM", "SGLang", "ATOM"]
 
-_LENGTHS = r"\((?:sq)?(?P<{name}>\d+)[^)]*\)"
+_LENGTHS = r"\((?:sq)?(?P<{name}>\d{{1,18}})[^)]*\)"
 _VLLM = re.compile(
-    r"^execute_(?:(?P<padded>\d+)_)?context_(?P<prefills>\d+)(?:"
+    r"^execute_(?:(?P<padded>\d{1,18})_)?context_(?P<prefills>\d{1,18})(?:"
     + _LENGTHS.format(name="prefill_tokens")
-    + r")?_generation_(?P<decodes>\d+)(?:"
+    + r")?_generation_(?P<decodes>\d{1,18})(?:"
     + _LENGTHS.format(name="decode_tokens")
     + r")?"
 )
-_SGLANG = re.compile(r"^step\[(?P<mode>DECODE|EXTEND|MIXED) bs=(?P<requests>\d+)(?P<rest>[^\]]*)")
-_SGLANG_TOKENS = re.compile(r"\b(toks|[cg]_sq)=(\d+)")
+_SGLANG = re.compile(
+    r"^step\[(?P<mode>DECODE|EXTEND|MIXED) bs=(?P<requests>\d{1,18})(?!\d)(?P<rest>[^\]]*)"
+)
+_SGLANG_TOKENS = re.compile(r"\b(toks|[cg]_sq)=(\d{1,18})(?!\d)")
 _SGLANG_PHASES: dict[str, Phase] = {"DECODE": "decode", "EXTEND": "prefill", "MIXED": "mixed"}
 _ATOM = re.compile(
-    r"^(?P<phase>prefill|decode)\[bs=(?P<requests>\d+)(?:/(?P<padded>\d+))? tok=(?P<tokens>\d+)"
-    r"(?P<rest>[^\]]*)"
+    r"^(?P<phase>prefill|decode)\[bs=(?P<requests>\d{1,18})(?!\d)(?:/(?P<padded>\d{1,18}))?"
+    r" tok=(?P<tokens>\d{1,18})(?!\d)(?P<rest>[^\]]*)"
 )
 
 

@@ -26,7 +26,7 @@ from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.memory.frames import place
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+_FRAME = re.compile(r'File "([^"]+)", line (\d{1,18})(?!\d)')
 
 
 def computed_nodes(graph: CompiledGraph, library: Mapping[int, str]) -> dict[int, tuple[str, ...]]:

@@ -10,7 +10,7 @@ from profiler_core.analysis.memory.frames import is_framework, place
 from profiler_core.model.trace import Trace
 
 _MOST_LOOKED_UP = 400  # allocations whose Python frames are looked for, the largest first
-_FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
+_FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d{1,18})\): (?P<function>.+)$")
 _MODULE = "nn.Module: "
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 Value = int | float | str
 
-_SHAPE = re.compile(r"\d+(x\d+)+")
+_LARGEST = 1e308  # a float; whole numbers of a run.json may be larger
+_SHAPE = re.compile(r"\d{1,18}(x\d{1,18}){1,15}")
 
 
 def positions(values: Sequence[Value]) -> tuple[float, ...] | None:
@@ -33,7 +34,7 @@ def batch_of(value: Value, name: str) -> int | None:
 
 def _size(value: Value) -> float | None:
     if isinstance(value, int | float):
-        return float(value) if math.isfinite(value) else None
+        return float(value) if abs(value) <= _LARGEST else None
     if _SHAPE.fullmatch(value):
         return float(math.prod(int(size) for size in value.split("x")))
     return None

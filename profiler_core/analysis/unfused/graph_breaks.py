@@ -22,7 +22,7 @@ from profiler_core.analysis.unfused.handovers import buffer_uses, returned_value
 from profiler_core.model.inductor import CompiledGraph
 
 _OF_MODULE = re.compile(r"_(?:parameters|buffers)_")
-_ARGUMENT = re.compile(r"^(?:arg(?P<inference>\d+)_1|primals_(?P<training>\d+))$")
+_ARGUMENT = re.compile(r"^(?:arg(?P<inference>\d{1,18})_1|primals_(?P<training>\d{1,18}))$")
 
 # `id` of both graphs, places of the call that writes and of the one that reads, bytes.
 Pair = tuple[int, int, int, int, int]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 # `xnumel = 65536`, `r0_numel = 768`, in torch before 2.6 `rnumel = 768`. A symbolic size is none.
-_NUMEL = re.compile(r"^\s+(?P<axis>[xyz]|r\d?_?)numel = (?P<n>\d+)\s*$", re.MULTILINE)
+_NUMEL = re.compile(r"^\s+(?P<axis>[xyz]|r\d?_?)numel = (?P<n>\d{1,18})\s*$", re.MULTILINE)
 _ATOMIC = "tl.atomic_add("
 _MUTATED = re.compile(r"'mutated_arg_names': \[(?P<names>[^\]]*)\]")
 _KIND = re.compile(r"@triton_heuristics\.(?P<kind>\w+)\(")

@@ -19,7 +19,7 @@ from profiler_core.ingest.torch_logs.lines import CHUNK_BYTES, chunks
 # Its first character stands in front of both kinds: so the others are stepped over at once.
 _PREFIX = re.compile(
     rb"[VDIWEC\[](?:(?<!\[)(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d)\.\d{3,9} "
-    rb"(?P<process>\d+) [^\n]+?:\d+\]"
+    rb"(?P<process>\d{1,18}) [^\n]+?:\d+\]"
     rb"|(?<=\[)\d{4}-(?P<month>\d\d)-(?P<day>\d\d) (?P<at>\d\d:\d\d:\d\d),\d{3}\] )"
 )
 _LATEST_PREFIX, _LATEST_RANK = 200, 60  # bytes of a line in front of them

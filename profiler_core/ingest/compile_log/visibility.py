@@ -69,7 +69,7 @@ ASKED_BY = {
     "graph_breaks": (frozenset({"graph_breaks"}), 'TORCH_LOGS="graph_breaks"'),
     "recompiles": (frozenset({"recompiles", "recompiles_verbose"}), 'TORCH_LOGS="recompiles"'),
 }
-VERSION = re.compile(r"(\d+)\.(\d+)")
+VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})")
 
 
 def version_of(text: str | None) -> Version | None:

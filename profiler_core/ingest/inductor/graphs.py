@@ -17,7 +17,7 @@ from profiler_core.digits import is_natural
 from profiler_core.model.inductor import GraphNode
 
 _FILE = re.compile(
-    r"\s*# (?:Backward of forward node: )?File: (?>(?P<file>.+?):(?P<line>\d+) in )"
+    r"\s*# (?:Backward of forward node: )?File: (?>(?P<file>.+?):(?P<line>\d{1,18}) in )"
     r"(?P<function>[^,]+)(?:, code: (?P<code>.*))?$"
 )
 _NO_FILE = re.compile(r"\s*# No stacktrace found")

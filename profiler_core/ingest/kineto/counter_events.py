@@ -15,7 +15,7 @@ import polars as pl
 from profiler_core.model.trace import COUNTER_SCHEMA
 
 _PHASE = re.compile(rb'"ph"\s*:\s*"C"')
-_DEVICE = re.compile(r"\bGPU (\d+)\b")
+_DEVICE = re.compile(r"\bGPU (\d{1,9})\b")
 _UNNAMED = ("", "value")  # keys that say nothing which the event's name does not
 
 

@@ -19,17 +19,17 @@ from typing import NamedTuple
 from profiler_core.model.compilation import Frame
 
 PLACE = re.compile(
-    r"Graph break (?:\((?P<repeat>[^)]*)\) )?in user code at (?P<file>.*):(?P<line>\d+)\s*$"
+    r"Graph break (?:\((?P<repeat>[^)]*)\) )?in user code at (?P<file>.*):(?P<line>\d{1,18})\s*$"
 )
 SUPPRESSED = re.compile(
-    r"Unsupported break in user code at (?P<file>.*):(?P<line>\d+) \(details suppressed\)"
+    r"Unsupported break in user code at (?P<file>.*):(?P<line>\d{1,18}) \(details suppressed\)"
 )
 FRAME = re.compile(
-    r'\s*File "(?P<file>[^"\n]*)", line (?P<line>\d+), in (?P<function>\S(?:.*\S)?)\s*$'
+    r'\s*File "(?P<file>[^"\n]*)", line (?P<line>\d{1,18}), in (?P<function>\S(?:.*\S)?)\s*$'
 )
 SKIPPED_FRAME = re.compile(
     r"(?:frame skipped: |skip tracing the frame )(?P<name>\S{1,400}) "
-    r"\((?:.{0,400}?) line (?P<line>\d+)\)"
+    r"\((?:.{0,400}?) line (?P<line>\d{1,18})\)"
 )
 GB_LINK = re.compile(r"/gb/gb(\d{4,5})")
 ERROR = re.compile(r"(?:torch\._dynamo\.exc\.)(?P<error>\w+): (?P<reason>.*)")

@@ -16,7 +16,7 @@ PARTITION = re.compile(r"cudagraph partition due to (?P<reason>.*)", re.DOTALL)
 PARTITION_NODE = re.compile(r"\s*\S+: reason=(?P<reason>.*?)(?:, ir=.*)?$", re.DOTALL)
 RECORDING = re.compile(r"(?:\[[^\]]+\] )?[Rr]ecording (?P<what>cudagraph tree[^\n]*|function=\S+)")
 SIZES = re.compile(
-    r"CUDAGraph supports dynamic shapes.*?(?<!\d)(?P<n>\d+) distinct sizes", re.DOTALL
+    r"CUDAGraph supports dynamic shapes.*?(?<!\d)(?P<n>\d{1,18}) distinct sizes", re.DOTALL
 )
 # What every node says when nobody asked for CUDA graphs.
 NOT_ASKED = "partition includes all ops when cudagraphs is disabled"
@@ -24,7 +24,7 @@ NOT_ASKED = "partition includes all ops when cudagraphs is disabled"
 CANNOT_FUSE = re.compile(r"cannot fuse (?P<first>\S+) with (?P<second>\S+?): (?P<reason>.*)")
 
 WONT_CONVERT = re.compile(
-    r"WON'T CONVERT (?>(?P<function>.+?) (?=\S))(?P<file>.+?) line (?P<line>\d+)"
+    r"WON'T CONVERT (?>(?P<function>.+?) (?=\S))(?P<file>.+?) line (?P<line>\d{1,18})(?!\d)"
 )
 EXCEPTION = re.compile(r"torch\._(?:dynamo|inductor)\.exc\.(?P<error>\w+): ?(?P<reason>.*)")
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 # A script's own file can be the source of a record, so its path may hold blanks and brackets.
 _COMPILE_ID = r"(?:\[(?P<id>!?(?:\d+|-)(?:/(?:\d+|-)){0,2}(?:_\d+)?)\] ?)?"
 GLOG = re.compile(
-    r"(?P<level>[VDIWEC])(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d\.\d{3,9}) (?P<process>\d+) "
+    r"(?P<level>[VDIWEC])(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d\.\d{3,9}) (?P<process>\d{1,18}) "
     r"(?P<source>[^\n]{1,400}?:\d+)\] ?" + _COMPILE_ID + r"(?:\[__(?P<artifact>\w+)\] ?)?"
 )
 ISO = re.compile(
@@ -23,9 +23,9 @@ ISO = re.compile(
     + r"(?P<source>[\w.<>]+): \[(?P<level>\w+)\] ?"
 )
 SHORT = re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL):(?P<source>torch[\w.]*):")
-RANK = re.compile(r"\[rank(\d+)\]:$")
+RANK = re.compile(r"\[rank(\d{1,18})\]:$")
 # Where a launcher says who speaks: torchrun --tee `[default0]:`, srun --label `0: `.
-_LAUNCHER_RANK = re.compile(r"(?:\[\w+?(\d+)\]:|^\s*(\d+): )")
+_LAUNCHER_RANK = re.compile(r"(?:\[\w+?(\d{1,18})\]:|^\s*(\d{1,18}): )")
 
 Style = Literal["glog", "iso", "short"]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from profiler_core.model.compilation import GuardFailure
 
 _FUNCTION = r"Recompiling function (?P<function>(?:(?! in ).)+) in "
-HEADER = re.compile(_FUNCTION + r"(?P<file>.*):(?P<line>\d+)\s*$")
+HEADER = re.compile(_FUNCTION + r"(?P<file>.*):(?P<line>\d{1,18})\s*$")
 # 2.1 logs a tuple: ('Recompiling function f in /x/demo.py:4', "triggered by …: REASON")
 TUPLE = re.compile(
-    r"\(['\"]" + _FUNCTION + r"(?>(?P<file>.*?):(?P<line>\d+)['\"])"
+    r"\(['\"]" + _FUNCTION + r"(?>(?P<file>.*?):(?P<line>\d{1,18})['\"])"
     r"(?:, ['\"](?:triggered by the following guard failure: )?(?P<reason>.*)['\"])?\)\s*$",
     re.DOTALL,
 )
@@ -30,9 +30,9 @@ STACK_LINE = re.compile(r"User stack trace:|  File \"|    \S|\s*[~^]+\s*$")
 LOCAL = re.compile(r"L\['(\w+)'\]")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}|\b\d{10,}(?:\.\d+)?\b")
 
-LIMIT = re.compile(r"torch\._dynamo hit config\.(?P<limit>\w+) \((?P<value>\d+)\)")
+LIMIT = re.compile(r"torch\._dynamo hit config\.(?P<limit>\w+) \((?P<value>\d{1,18})\)")
 LIMIT_FUNCTION = re.compile(
-    r"\s*function: '(?P<function>.*)' \((?P<file>(?:(?!' \().)*):(?P<line>\d+)\)\s*$"
+    r"\s*function: '(?P<function>.*)' \((?P<file>(?:(?!' \().)*):(?P<line>\d{1,18})\)\s*$"
 )
 
 

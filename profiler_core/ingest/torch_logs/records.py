@@ -43,7 +43,7 @@ CUDAGRAPH = re.compile(
 CONFIG_LINES = ("Current config does not match", "Saved hash", "Restoring saved config", "* ")
 # torch 2.11 on CPython 3.13.0: guards on module attributes never fail (see the note in issues).
 STALE_GUARDS = "Guards may run slower on Python 3.13.0"
-_RANK_LABEL = re.compile(r"\[rank(\d+)\]: ?")
+_RANK_LABEL = re.compile(r"\[rank(\d{1,18})\]: ?")
 
 
 @dataclass

@@ -36,7 +36,8 @@ MICROSECONDS_KEYS = {
     "structured_logging_overhead_us": "structured_logging",
 }
 LIMIT = re.compile(
-    r"\b((?:accumulated_)?(?:recompile_limit|cache_size_limit))\b(?:.*?set to (\d+))?", re.S
+    r"\b((?:accumulated_)?(?:recompile_limit|cache_size_limit))\b(?:.*?set to (\d{1,18})(?!\d))?",
+    re.S,
 )
 LIMIT_ERRORS = frozenset(
     {"RecompileLimitExceeded", "FailOnRecompileLimitHit", "CacheLimitExceeded"}

@@ -60,7 +60,7 @@ LARGE = {
 CACHE_EVENT = re.compile(
     r"artifact:(?P<cache>fx_graph|aotautograd)_cache_(?P<state>hit|miss|bypass|disabled)$"
 )
-RANK_IN_NAME = re.compile(r"_rank_(\d+)_")
+RANK_IN_NAME = re.compile(r"_rank_(\d{1,18})_")
 METRICS: dict[str, Literal["forward", "backward", "runtime"]] = {
     "compilation_metrics": "forward",
     "bwd_compilation_metrics": "backward",
