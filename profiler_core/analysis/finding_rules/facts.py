@@ -17,6 +17,7 @@ from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.job_ledger import JobLedger
+from profiler_core.analysis.ranks.own_step import own_step_ns
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.summary import Summary
@@ -36,6 +37,7 @@ from profiler_core.units import format_share
 
 # Below this share of a step nobody needs to act.
 LEAST_SHARE = 0.05
+_OTHER_STAGES = "a pipeline's other stages gain by it too, and one stage is replayed"
 _NO_LAUNCHES = "the launches of these kernels are not in the trace"
 _NO_STEPS = "the trace marks no steps, so host and device cannot be replayed"
 
@@ -238,8 +240,10 @@ class Facts:
 
     @cached_property
     def what_if(self) -> WhatIf:
-        """This run, ready to be replayed under changes."""
-        return WhatIf(self.trace, None if self.clock == "profiled" else self.step_ns)
+        """This run, ready to be replayed under changes; of a job the rank that is shown."""
+        if self.clock == "profiled":
+            return WhatIf(self.trace, None)
+        return WhatIf(self.trace, own_step_ns(self.summary.critical, self.step_ns))
 
     def gain(self, change: Change, otherwise_ns: float) -> Prediction:
         """What a change saves by the replay.
@@ -253,6 +257,8 @@ class Facts:
             return self.at_most(otherwise_ns, _NO_STEPS)
         if not self.what_if.shows(change):
             return self.at_most(otherwise_ns, _NO_LAUNCHES)
+        if self.summary.critical is not None and self.summary.critical.bubble_ns:
+            return self.at_most(otherwise_ns, _OTHER_STAGES)
         return saved
 
     def at_most(self, most_ns: float, reason: str) -> Prediction:

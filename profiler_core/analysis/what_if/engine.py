@@ -13,15 +13,13 @@ from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.effects import EFFECTS, changed
 from profiler_core.analysis.what_if.prediction import Prediction
-from profiler_core.analysis.what_if.scene import Scene, scene_of
+from profiler_core.analysis.what_if.scene import DEVICE_BOUND, Scene, scene_of
 from profiler_core.model.trace import Trace
 
 # By what part of a step two processes of one workload differ where the host is the limit, and
 # where the device is: what was measured is another process than what was predicted from.
 HOST_SPREAD = 0.07
 DEVICE_SPREAD = 0.01
-# The device is busy for this part of the step: it hides what the host does.
-DEVICE_BOUND = 0.97
 
 
 class WhatIf:

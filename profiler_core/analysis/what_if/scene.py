@@ -38,6 +38,8 @@ from profiler_core.model.trace import Trace
 # What the host's work takes without the profiler, as a part of what was recorded, where the device
 # hides the host so that the step does not tell: 0.34 to 0.65 on the H200s of docs/what_if.md.
 UNPROFILED = (0.75, 0.5, 0.35)
+# The device is busy for this part of the step: it hides what the host does.
+DEVICE_BOUND = 0.97
 # Operators whose result is a value or a shape on the host: what waits inside has to wait.
 _CONDITIONS = ("aten::is_nonzero",)  # a tensor in `if`, `while`, `and`
 _READS = (
@@ -86,7 +88,11 @@ class Scene:
     @cached_property
     def event_ns(self) -> float | None:
         """What the profiler costs the host for one event; None: the device hides the host."""
-        return profiler_event_ns(self.two, self.step_ns) if self.is_timed else 0.0
+        if not self.is_timed:
+            return 0.0
+        if self.two.device_per_step_ns >= DEVICE_BOUND * self.step_ns:
+            return None
+        return profiler_event_ns(self.two, self.step_ns)
 
     @cached_property
     def events_ns(self) -> Three:
