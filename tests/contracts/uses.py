@@ -40,6 +40,7 @@ class Use:
     is_bare_call: bool
 
 
+@cache  # several contracts ask for one module
 def uses(source: str, module: str, is_package: bool = False) -> list[Use]:
     """All names that a module's source uses from its imports, the built-ins and values' members.
 
