@@ -11,10 +11,12 @@ from profiler_core.report.html.document import html_report
 from profiler_core.report.markdown import markdown
 from profiler_core.report.pdf import pdf
 from profiler_core.report.tables import tables, to_csv, to_parquet
+from profiler_core.terminal_text import printable
 
 _WRITERS: Mapping[str, Callable[[Contents], bytes]] = {
-    ".html": lambda contents: html_report(contents).encode("utf-8"),
-    ".md": lambda contents: markdown(contents).encode("utf-8"),
+    # A terminal shows them as well (`cat`, the log of a CI job): names must not steer it.
+    ".html": lambda contents: printable(html_report(contents)).encode("utf-8"),
+    ".md": lambda contents: printable(markdown(contents)).encode("utf-8"),
     ".pdf": lambda contents: pdf(html_report(contents)),
 }
 FORMATS = tuple(_WRITERS)

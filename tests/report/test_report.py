@@ -23,8 +23,10 @@ from profiler_core.report.html.document import html_report
 from profiler_core.report.markdown import MOST_LINES, markdown, plain
 from profiler_core.report.redaction import redacted
 from profiler_core.report.tables import tables, to_csv, to_parquet
+from profiler_core.report.write import write_report
 from profiler_core.session.comparison import Comparison
 from tests.analysis.worded import worded
+from tests.report import made_up
 from tests.report.made_up import CODE, FOLDER, HOST, USER, hostile_contents
 
 ROOT = Path(__file__).parents[2]
@@ -164,6 +166,15 @@ def test_hostile_names_stay_text_in_markdown(hostile):
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table}) == 1
     assert len(text.splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("ending", [".html", ".md"])
+def test_a_file_that_a_terminal_shows_does_not_steer_it(ending, tmp_path, monkeypatch):
+    monkeypatch.setattr(made_up, "EVIL", "a\x1b[31mb\x1b]8;;http://e\x07c\u202ed\x9b2J")
+    path = tmp_path / f"report{ending}"
+    write_report(hostile_contents(), path)
+    text = path.read_text("utf-8")
+    assert not set(text) & set("\x1b\x07\u202e\x9b")
 
 
 def test_markdown_is_short_and_has_verdict_table_and_findings(contents):
