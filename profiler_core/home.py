@@ -8,6 +8,7 @@ begun anew, empty.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
@@ -84,3 +85,11 @@ def history_file() -> Path:
 def cache_directory() -> Path:
     """Columns of traces that were read before; may be deleted at any time."""
     return home_directory() / "cache"
+
+
+def expanded(text: str) -> Path:
+    """The path that was typed, with a home for its `~`; that of nobody stays as it is typed."""
+    path = Path(text)
+    with suppress(RuntimeError):
+        path = path.expanduser()
+    return path

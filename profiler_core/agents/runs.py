@@ -12,6 +12,7 @@ from pathlib import Path
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.cli.history_module import check_files
 from profiler_core.errors import BadInput, NotARun, NothingToAnalyse
+from profiler_core.home import expanded
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.folder import runs_of
 from profiler_core.session.pair import Pair
@@ -68,11 +69,20 @@ def path_of(run: str) -> Path:
         path = library.entry(run, allowed=()).path
         _note_read(run)
         return path
-    path = Path(run).expanduser()
-    if not _follows_paths() or not path.exists():
+    named = _typed_path(run) if _follows_paths() else None
+    if named is None:
         remedy = _FROM_LIST if _follows_paths() else "Take an id from list_runs."
         raise BadInput(f"There is no run {run[:200]}.", remedy=remedy)
-    return path
+    return named
+
+
+def _typed_path(text: str) -> Path | None:
+    """The path, where there is something; None too where no system has such a path."""
+    try:
+        path = expanded(text)
+        return path if path.exists() else None
+    except OSError:  # longer than names are
+        return None
 
 
 def run_at(run: str) -> Run:
@@ -160,5 +170,7 @@ def _capture(capture: str) -> list[Path]:
         return [entry.path for entry in group.entries]
     if not _follows_paths():
         return []
-    folder = Path(capture).expanduser()
-    return runs_of(folder) if folder.is_dir() and not (folder / "run.json").is_file() else []
+    folder = _typed_path(capture)
+    if folder is None or not folder.is_dir() or (folder / "run.json").is_file():
+        return []
+    return runs_of(folder)

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from profiler_core.capture.python_path import python_at
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.errors import BadInput, CaptureFailed
+from profiler_core.home import expanded
 
 Kind = Literal["git", "path", "python", "patch"]
 IsRef = Callable[[Path, str], bool]  # (the user's file, a text)
@@ -48,7 +49,7 @@ def against_of(spec: CaptureSpec, is_ref: IsRef | None = None) -> Against | None
     is_told = colon and kind in get_args(Kind)
     against = Against(kind, value) if is_told else _recognised(text, spec, is_ref)  # type: ignore[arg-type]
     if against.kind in ("path", "patch"):
-        against = replace(against, value=str(Path(against.value).expanduser().absolute()))
+        against = replace(against, value=str(expanded(against.value).absolute()))
     if against.kind != "python" and not spec.is_user_code:
         raise BadInput(
             f"--against {text} names another version of a file, and {spec.workload} is built in.",
@@ -58,7 +59,7 @@ def against_of(spec: CaptureSpec, is_ref: IsRef | None = None) -> Against | None
 
 
 def _recognised(text: str, spec: CaptureSpec, is_ref: IsRef | None) -> Against:
-    path = Path(text).expanduser()
+    path = expanded(text)
     is_path = _is_there(path)
     names_ref = not is_path
     if is_ref is not None:
@@ -93,4 +94,4 @@ def _is_there(path: Path) -> bool:
 def file_of(spec: CaptureSpec) -> Path:
     """The user's file, absolute."""
     path = spec.workload.rpartition(":")[0] or spec.workload
-    return Path(path).expanduser().absolute()
+    return expanded(path).absolute()

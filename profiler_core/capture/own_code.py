@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from profiler_core.errors import BadInput
+from profiler_core.home import expanded
 
 _LARGEST_BYTES = 4_000_000  # no hand-written module is longer
 
@@ -32,7 +33,7 @@ def check_own_code(text: str, *, looks_at_file: bool = True) -> str:
         )
     if not looks_at_file:
         return f"{file_text}:{function}"
-    path = Path(file_text).expanduser().absolute()
+    path = expanded(file_text).absolute()
     try:
         if path.stat().st_size > _LARGEST_BYTES:
             raise BadInput(f"{path} is too long for a module.", remedy="Name the file of the code.")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from profiler_core.errors import CaptureFailed
+from profiler_core.home import expanded
 
 IS_PYTHON = re.compile(r"(pypy|python)[\d.]*t?(\.exe)?")  # the name of an interpreter
 # Where an environment keeps its interpreter: venv and conda, and the same on Windows.
@@ -24,7 +25,7 @@ def python_at(text: str) -> str:
     Raises:
         CaptureFailed: there is nothing to execute.
     """
-    path = Path(text.strip()).expanduser()
+    path = expanded(text.strip())
     is_name = len(path.parts) == 1
     if is_name and (IS_PYTHON.fullmatch(path.name) or not path.exists()):
         executable = shutil.which(str(path))

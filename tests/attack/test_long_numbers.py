@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.agents.kernels import _number
-from profiler_core.agents.tools import list_runs
+from profiler_core.agents.tools import compare, list_runs, summary
 from profiler_core.analysis.finding_rules.op_work import _numbers
 from profiler_core.analysis.graph_replays.servers import _atom, _sglang, _vllm
 from profiler_core.analysis.sweep.scale import positions
@@ -84,8 +84,9 @@ def test_a_value_of_a_sweep_is_a_text_where_it_is_no_number(text: str) -> None:
     assert [point.value for point in points] == [text, -3]
 
 
-def test_a_version_that_is_longer_than_names_are_is_no_path() -> None:
-    spec = CaptureSpec(workload="net.py:model", against="9" * 5000)
+@pytest.mark.parametrize("text", ["9" * 5000, "~nobody-of-this-name/a"])
+def test_a_version_that_no_path_can_name_is_no_path(text: str) -> None:
+    spec = CaptureSpec(workload="~nobody-of-this-name/net.py:model", against=text)
     against = against_of(spec)
     assert against is not None
     assert against.kind == "git"
@@ -136,3 +137,11 @@ def test_a_server_takes_no_endless_batch(name: str) -> None:
 @pytest.mark.parametrize("value", [f"{LONG[0]}x1", "9" * 400 + "x1", 10**400])
 def test_an_endless_value_of_a_sweep_has_no_place_on_an_axis(value: str | int) -> None:
     assert positions([1, value]) is None
+
+
+@pytest.mark.parametrize("run", ["9" * 5000, "~nobody-of-this-name/a", "a\0b"])
+def test_a_run_that_no_path_can_name_is_none(home: Path, run: str) -> None:
+    with pytest.raises(BadInput, match="There is no run"):
+        summary(run)
+    with pytest.raises(BadInput, match="There is no run"):
+        compare(run)
