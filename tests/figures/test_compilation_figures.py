@@ -83,12 +83,13 @@ def test_what_was_compiled_in_pieces_is_one_box_with_its_phases_once():
     assert (root.dur_ns, box.label, box.dur_ns, phase.dur_ns) == (900, "4/1 (backward)", 900, 900)
 
 
-@pytest.mark.parametrize("sample", ["ddp/default", "bert/reduce-overhead", "resnet50/default"])
+@pytest.mark.parametrize("sample", ["ddp/default", "bert/default", "breaky/default"])
 def test_the_boxes_come_to_the_compile_time_and_what_the_first_calls_took(sample):
+    """Phases begin before the duration that the log gives: 9.30 s stood above 9.29 s."""
     log = Run.open(SAMPLES / sample).compile_log
     seconds = compile_time(log)
     told = seconds.seconds + seconds.runtime_seconds
-    assert compile_phases(log)[0].dur_ns / 1e9 == pytest.approx(told, rel=0.005)
+    assert compile_phases(log)[0].dur_ns / 1e9 == pytest.approx(told, rel=1e-9)
 
 
 def test_the_icicle_is_drawn_in_both_modes():

@@ -28,12 +28,14 @@ from profiler_core.analysis.item import (
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.wording.dossier import (
     NO_COUNTERS,
+    break_answer,
     missing_of_kernel_runs,
     roofline_sentences,
 )
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
+from profiler_core.units import format_duration
 from tests.reference import ns, read_events
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -287,6 +289,36 @@ def test_a_break_has_its_cost_its_line_and_what_to_change() -> None:
         assert made.sources[0].frame.line in made.sources[0].lines
         assert bool(made.missing) == (made.times[0].time_ns is None)
     assert costs == pytest.approx(report.break_cost.cost_ns)
+
+
+def test_a_break_says_of_which_others_the_cost_is_not_known() -> None:
+    """One of two had a cost, "of 25.5 µs that all breaks cost together"."""
+    breaky = Comparison.open([BREAKY / "eager", BREAKY / "default"])
+    report = breaky.compilation_of(1)
+    assert report is not None and report.break_cost is not None
+    item, printed = (dossier(breaky, break_item(1, number)) for number in (0, 1))
+    cost = format_duration(report.break_cost.cost_ns)
+    assert item.answer == f"Costs {cost} per step; what the other break costs is not known."
+    first, last = report.breaks
+    prices = [replace(first, cost_ns=2000.0), replace(first, cost_ns=1000.0), last, last]
+    assert break_answer(prices[0], prices, 3000.0) == (
+        "Costs 2.00 µs per step, of 3.00 µs that 2 breaks cost together; what the other 2 cost is "
+        "not known."
+    )
+    assert break_answer(prices[0], prices[:2], 3000.0) == (
+        "Costs 2.00 µs per step, of 3.00 µs that all breaks cost together."
+    )
+    assert break_answer(first, [first], first.cost_ns) == f"Costs {cost} per step."
+    assert printed.advice is not None and "print" in printed.advice.change
+
+
+def test_a_break_has_no_advice_that_is_for_another() -> None:
+    """Below the advice for a print the finding about both gave the one for `.item()`."""
+    breaky = Comparison.open([BREAKY / "eager", BREAKY / "default"])
+    printed = dossier(breaky, break_item(1, 1))
+    (about_both,) = (finding for finding in printed.findings if finding.key == "graph_breaks")
+    assert about_both.advice == ""
+    assert "capture_scalar_outputs" not in about_both.title
 
 
 def test_bytes_that_are_not_known_are_not_called_estimates() -> None:

@@ -84,9 +84,9 @@ def _joined(compilations: Sequence[Compilation]) -> list[Compilation]:
 
 
 def _length(compilation: Compilation) -> int:
-    """Its own duration, or that of its phases where they are longer (they begin before it)."""
+    """Its own duration, as `compile_time` counts it; of its phases where the log has none."""
     outermost = sum(p.dur_ns for p in compilation.phases if len(p.path) == 1)
-    return max(compilation.dur_ns or 0, outermost)
+    return compilation.dur_ns or outermost
 
 
 def _label(phase: str) -> str:

@@ -218,21 +218,28 @@ def times_answer(times: Sequence[RunTime]) -> str:
     return f"{format_duration(first)} → {format_duration(last)} per step{change}."
 
 
-def break_answer(broken: BreakReport, total_ns: float | None) -> str:
-    """What it costs, of how much.
+def break_answer(broken: BreakReport, breaks: Sequence[BreakReport], total_ns: float | None) -> str:
+    """What it costs, of how much, and of how many others the cost is not known.
 
     Args:
         broken: the break.
-        total_ns: what all breaks of the run cost together; None: not known.
+        breaks: all of the run, with this one.
+        total_ns: what all breaks of the run whose cost is known cost together; None: not known.
     """
     if total_ns == 0:
         return "It costs nothing: the device hides what the host does here."
     if broken.cost_ns is None or total_ns is None:
         return f"{capitalised(broken.cause.label)}, met {_times(broken.event.n)} while compiling."
-    return (
-        f"Costs {format_duration(broken.cost_ns)} per step, of {format_duration(total_ns)} that "
-        "all breaks cost together."
-    )
+    n_unknown = sum(1 for each in breaks if each.cost_ns is None)
+    n_known = len(breaks) - n_unknown
+    text = f"Costs {format_duration(broken.cost_ns)} per step"
+    if n_known > 1:
+        together = f"{format_count(n_known)} breaks" if n_unknown else "all breaks"
+        text += f", of {format_duration(total_ns)} that {together} cost together"
+    if n_unknown:
+        others = "break costs" if n_unknown == 1 else f"{format_count(n_unknown)} cost"
+        text += f"; what the other {others} is not known"
+    return f"{text}."
 
 
 def break_about(broken: BreakReport) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         item=item,
         kind="graph break",
         title=broken.title,
-        answer=break_answer(broken, total_ns),
+        answer=break_answer(broken, report.breaks, total_ns),
         about=break_about(broken),
         times=(RunTime(number, comparison.labels[number], broken.cost_ns),),
         advice=_advice(broken),

@@ -43,7 +43,10 @@ def dossier(comparison: Comparison, item: Item) -> Dossier:
 def _made(comparison: Comparison, item: Item) -> Dossier:
     made = _of_cut_traces(comparison, _MAKERS[item.kind](comparison, item))
     about = {item, *_members(made)}
-    return replace(made, findings=_findings_about(comparison, about))
+    every = _findings_about(comparison, about)
+    if made.advice is not None:  # its own; that of a finding about several may be for another
+        every = tuple(replace(finding, advice="") for finding in every)
+    return replace(made, findings=every)
 
 
 def _of_cut_traces(comparison: Comparison, made: Dossier) -> Dossier:
