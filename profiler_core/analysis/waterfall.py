@@ -56,7 +56,7 @@ OTHER_LABELS: dict[str, str] = {
     "idle_between_kernels": "idle: between kernels",
     "idle_launch_latency": "idle: launch latency",
     "idle_dependency": "idle: waiting for another stream",
-    "idle_host_guards": "idle: guards and cache lookup",
+    "idle_host_guards": "idle: guards and prologues",
     "idle_host_between_compiled_calls": "idle: between compiled calls",
     "idle_host_synchronisation": "idle: synchronising",
     "idle_host_data_loader": "idle: data loader",

@@ -12,8 +12,6 @@ from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import KERNEL, Trace
 
-_MOST = 4  # kinds of arguments, of grids, of launches
-
 
 def launch_of(
     label: str, trace: Trace, calls: KernelCalls, n_multiprocessors: int | None = None
@@ -41,11 +39,11 @@ def launch_of(
         return None
     return Launch(
         label,
-        tuple(calls.grids)[:_MOST],
+        tuple(calls.grids),
         occupancy,
         registers,
         shared,
-        tuple(calls.by_launch)[:_MOST],
+        tuple(calls.by_launch),
         _n_blocks(longest if isinstance(longest, str) else ""),
         n_multiprocessors,
     )
@@ -77,7 +75,7 @@ def arguments_of(label: str, trace: Trace, name: str, n_steps: int) -> tuple[Arg
     )
     return tuple(
         Arguments(label, operator, text, n=n / max(1, n_steps))
-        for operator, dims, types, n in kinds.head(_MOST).iter_rows()
+        for operator, dims, types, n in kinds.iter_rows()
         if (text := arguments_text(dims, types))
     )
 

@@ -12,7 +12,7 @@ _LEAST_IDLE = 0.15  # of the step
 _A_REPLAYS_OWN = 2
 # What the host did while the device waited, in words, by the waterfall's keys.
 _DOING = {
-    "idle_host_guards": "guards and cache lookup",
+    "idle_host_guards": "guards, cache lookup and prologues",
     "idle_host_between_compiled_calls": "Python between compiled calls",
     "idle_host_synchronisation": "waiting for the device and catching up",
     "idle_host_data_loader": "the data loader",

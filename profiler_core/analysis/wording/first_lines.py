@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.ledger.result import changed
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.analysis.wording.sentence import clause, clipped, counted, listed
@@ -16,6 +17,7 @@ from profiler_core.units import (
 )
 
 _MOST_EXPENSIVE = 5
+_LEAST_OF_STEP = 0.001  # of the device's time: below it lies what clocks of kernels can tell
 _WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 _LONGEST = 40  # characters of a run's name
 
@@ -75,15 +77,12 @@ def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_wor
     before = sum(group.baseline_ns for group in groups)
     after = sum(group.candidate_ns for group in groups)
     change = f" ({format_change_between(before, after)})" if before and after else ""
-    best = min(groups, key=lambda group: group.delta_ns)
-    worst = max(groups, key=lambda group: group.delta_ns)
+    differ = [group for group in groups if _differs(group, before or after)]
     parts = [
         f"{what} {clipped(group.title, 60)} ({format_difference(group.delta_ns)})"
-        for what, group, is_one in (
-            ("most is saved in", best, best.delta_ns < 0),
-            ("most is lost in", worst, worst.delta_ns > 0),
-        )
-        if is_one
+        for what, sign in (("most is saved in", -1), ("most is lost in", 1))
+        if (group := max(differ, key=lambda each: sign * each.delta_ns, default=None)) is not None
+        and sign * group.delta_ns > 0
     ]
     ending = f"; {listed(parts)}" if parts else ""
     noun = "kernel" if n[0] == "1" else "kernels"
@@ -91,6 +90,17 @@ def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_wor
         f"{n[0]} {noun} per step of {baseline} became {n[1]} in {candidate}: {time_word} "
         f"{format_duration(before)} → {format_duration(after)}{change}{ending}."
     )
+
+
+def _differs(group: FoldedGroup, step_ns: float) -> bool:
+    """Is its difference more than two runs of one code have, and not lost in a step of theirs?
+
+    Args:
+        group: of the ledger, folded.
+        step_ns: device time of a step.
+    """
+    became = changed(group.baseline_ns, group.candidate_ns)
+    return became != "alike" and abs(group.delta_ns) >= _LEAST_OF_STEP * step_ns
 
 
 def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) -> str:

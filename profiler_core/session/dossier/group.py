@@ -66,7 +66,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
     calls = calls_of_group(code, group) if code is not None else []
     arguments = _arguments(pair, group, products) + tuple(
         Arguments(pair.labels[1], call.name, inputs, outputs)
-        for graph, call in calls[:4]
+        for graph, call in calls
         for inputs, outputs in [buffers_of_call(graph, call)]
         if inputs or outputs
     )
@@ -199,7 +199,7 @@ def _arguments(
             pair.labels[side], op.name, op.arguments, n=group.per_step(len(op.times_ns), side)
         )
         for side, of_side in enumerate(products)
-        for op in of_side[:4]
+        for op in of_side
         if op.arguments
     )
 

@@ -61,7 +61,8 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
     pair, numbers = _groups(comparison, row)
     groups = [] if pair is None else [pair.ledger.groups[number] for number in numbers]
     generated_calls = [call for side in present for call in side.generated_calls]
-    arguments = tuple(entry for side in present for entry in side.arguments)
+    recorded = tuple(entry for side in present for entry in side.arguments)
+    arguments = _with_outputs(recorded, generated_calls)
     computes = what_computes([op for side in present for op in side.products])
     return Dossier(
         item=item,
@@ -74,7 +75,7 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
         rooflines=rooflines,
         relations=() if pair is None else (related_groups(pair, numbers),),
         sources=() if pair is None else source_lines(pair, groups),
-        arguments=_with_outputs(arguments, generated_calls),
+        arguments=arguments,
         launches=launches,
         counters=tuple(side.counters for side in sides),
         durations_ns=tuple(side.calls.dur_ns for side in sides),
@@ -82,7 +83,7 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
         on_timeline=_on_timeline(sides),
         missing=(
             *_missing_of_groups(pair, groups),
-            *_missing_of_runs(sides, rooflines, launches),
+            *_missing_of_runs(sides, arguments, rooflines, launches),
         ),
     )
 
@@ -119,10 +120,13 @@ def _missing_of_groups(pair: Pair | None, groups: Sequence[FusionGroup]) -> tupl
 
 
 def _missing_of_runs(
-    sides: Sequence["_Side"], rooflines: Sequence[Roofline], launches: Sequence[Launch]
+    sides: Sequence["_Side"],
+    arguments: Sequence[Arguments],
+    rooflines: Sequence[Roofline],
+    launches: Sequence[Launch],
 ) -> tuple[str, ...]:
     return missing_of_kernel_runs(
-        has_arguments=any(side.arguments for side in sides),
+        has_arguments=bool(arguments),
         has_traffic=any(line.bytes_moved is not None for line in rooflines),
         has_counters=any(side.run.counters.counters is not None for side in sides),
         is_generated=sides[0].calls.name.startswith("triton_"),
@@ -237,4 +241,4 @@ def _with_outputs(
     if not named:
         return arguments
     label, operator = (arguments[0].label, arguments[0].operator) if arguments else ("", "")
-    return tuple(Arguments(label, operator, inputs, outputs) for inputs, outputs in named[:4])
+    return tuple(Arguments(label, operator, inputs, outputs) for inputs, outputs in named)

@@ -27,8 +27,6 @@ from profiler_core.session.dossier.common import (
 )
 from profiler_core.session.pair import Pair
 
-_MOST_SHAPES = 12
-
 
 def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     """Everything about an operator, by the name that the traces have.
@@ -210,7 +208,7 @@ def _arguments(
             n=_per_step(comparison, number, len(op.times_ns)),
         )
         for number, ops in works.items()
-        for op in sorted(ops, key=lambda op: -op.time_ns)[:_MOST_SHAPES]
+        for op in sorted(ops, key=lambda op: -op.time_ns)
         if op.arguments
     )  # fmt: skip
 

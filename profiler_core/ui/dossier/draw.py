@@ -1,10 +1,12 @@
 """A dossier as one piece of HTML, whatever it is about."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
 
 from profiler_core.analysis.dossier.record import (
+    Arguments,
     Dossier,
     GeneratedCode,
     Launch,
@@ -25,6 +27,9 @@ from profiler_core.units import format_bytes, format_count, format_share
 _MOST_CODE = 400  # lines of one generated kernel
 _MOST_KERNELS = 12
 _LONGEST_NAME = 58  # characters of what a row is about
+_FIRST_ARGUMENTS = 4  # kinds of each run that are shown at once
+_MOST_ARGUMENTS = 100  # kinds that can be unfolded
+_MOST_LAUNCHES = 4  # grids of a run, and calls that launch
 _MOST_LAUNCH_COLUMNS = 1  # two of 400 px break cudaLaunchKernelExC
 _RELATIONS = {
     "became": "Fusion groups, slowest first",
@@ -51,6 +56,7 @@ def draw_dossier(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Non
 
 def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Markup:
     """The same as markup."""
+    arguments, n_first = _first_of_each_run(dossier.arguments)
     return render(
         "page/dossier.html",
         item=dossier.item,
@@ -72,7 +78,9 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         rooflines=[(line, roofline_sentences(line)) for line in dossier.rooflines],
         sources=[(source, lines_around(source.frame, source.lines)) for source in dossier.sources],
         links_sources=dossier.kind not in ("graph break", "source line"),
-        arguments=dossier.arguments,
+        arguments=arguments[:n_first],
+        more_arguments=arguments[n_first:_MOST_ARGUMENTS],
+        n_arguments=len(arguments),
         launches=dossier.launches,
         launch_lines=_launch_lines(dossier.launches),
         launch_facts=_launch_facts(dossier.launches),
@@ -110,6 +118,17 @@ def _measured_lines(dossier: Dossier) -> list[tuple[str, str]]:
     return lines
 
 
+def _first_of_each_run(arguments: Sequence[Arguments]) -> tuple[list[Arguments], int]:
+    """All, those that are shown at once first, and how many these are."""
+    n_of: Counter[str] = Counter()
+    first: list[Arguments] = []
+    further: list[Arguments] = []
+    for entry in arguments:
+        n_of[entry.label] += 1
+        (first if n_of[entry.label] <= _FIRST_ARGUMENTS else further).append(entry)
+    return first + further, len(first)
+
+
 def _n_columns(dossier: Dossier) -> int:
     if any(time.mean_ns is not None for time in dossier.times):
         return 5
@@ -125,13 +144,13 @@ def _numbered(piece: GeneratedCode) -> Lines:
 def _launch_lines(launches: Sequence[Launch]) -> list[tuple[str, list[str]]]:
     lines = [
         ("Occupancy, estimate", [_percent(launch.occupancy_pct) for launch in launches]),
-        ("Grid and block", [", ".join(launch.grids) or "–" for launch in launches]),
+        ("Grid and block", [_some(launch.grids) for launch in launches]),
         (
             "Registers per thread",
             [format_count(launch.registers_per_thread) for launch in launches],
         ),
         ("Shared memory", [format_bytes(launch.shared_memory_bytes) for launch in launches]),
-        ("Launched by", [", ".join(launch.launched_by) or "–" for launch in launches]),
+        ("Launched by", [_some(launch.launched_by) for launch in launches]),
     ]
     return [line for line in lines if any(cell != "–" for cell in line[1])]
 
@@ -148,6 +167,13 @@ def _launch_facts(launches: Sequence[Launch]) -> list[tuple[str, list[tuple[str,
         named = [(listed(labels), cell) for cell, labels in runs.items()]
         facts.append((head, named if len(named) > 1 else [("", cells[0])]))
     return facts
+
+
+def _some(texts: Sequence[str]) -> str:
+    """The first of them, and how many there are besides."""
+    n_more = len(texts) - _MOST_LAUNCHES
+    more = f" and {format_count(n_more)} more" if n_more > 0 else ""
+    return f"{', '.join(texts[:_MOST_LAUNCHES]) or '–'}{more}"
 
 
 def _percent(value: float | None) -> str:
