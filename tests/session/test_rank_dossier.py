@@ -65,6 +65,9 @@ def test_a_collectives_kernel_is_told_as_a_transfer_not_as_a_small_grid(comparis
     assert made.about == (
         "Its times per step and call count the transfer alone: waiting for other ranks, which the "
         "timeline shows as part of a call, is left out.",
+        # 1000 floats, once a step.
+        "even: 4.00 kB per step and rank, at a bus bandwidth of 60.0 MB/s.",
+        "late: 4.00 kB per step and rank, at a bus bandwidth of 60.0 MB/s.",
     )
 
 

@@ -80,6 +80,34 @@ def arguments_of(label: str, trace: Trace, name: str, n_steps: int) -> tuple[Arg
     )
 
 
+def started_by(trace: Trace, operator: str) -> dict[str, tuple[int, bool]]:
+    """(device time of all calls, is it a kernel) of what an operator starts, by name.
+
+    In profiled steps. A call counts with all that is called inside of it, each launch once.
+    """
+    work = device_work(trace).filter(
+        pl.col("launch_ts_ns").is_not_null(), pl.col("step").is_not_null()
+    )
+    calls = trace.ops.filter(pl.col("name").cast(pl.String) == operator)
+    pieces = []
+    for (pid, tid), launched in work.group_by("launch_pid", "launch_tid", maintain_order=True):
+        of_thread = calls.filter(pl.col("pid") == pid, pl.col("tid") == tid)
+        begins = of_thread["ts_ns"].sort()
+        ends = (of_thread["ts_ns"] + of_thread["dur_ns"]).sort()
+        at = launched["launch_ts_ns"]
+        n_open = begins.search_sorted(at, side="right") - ends.search_sorted(at, side="left")
+        pieces.append(launched.filter(n_open > 0))
+    started = (
+        pl.concat(pieces)
+        .with_columns(pl.col("name").cast(pl.String))
+        .group_by("name", maintain_order=True)
+        .agg(pl.col("dur_ns").sum(), is_kernel=(pl.col("cat") == KERNEL).any())
+        if pieces
+        else pl.DataFrame()
+    )
+    return {name: (ns, is_kernel) for name, ns, is_kernel in started.iter_rows()}
+
+
 def kernel_rows(trace: Trace, name: str) -> pl.DataFrame:
     """The kernel's rows of `device_work` in profiled steps, with their `row` in it."""
     work = device_work(trace)

@@ -8,6 +8,7 @@ from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow
+from profiler_core.analysis.ranks.job import CollectiveRow
 from profiler_core.analysis.wording.groups import how_known, what_kind
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.units import (
@@ -113,6 +114,16 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
     elif line.limit in _LIMITS:
         parts.append(_LIMITS[line.limit])
     return tuple(parts)
+
+
+def collective_sentence(label: str, row: CollectiveRow) -> str:
+    """What a run's collectives of a kind move, and how fast; "" where no trace says it."""
+    if row.bytes is None:
+        return ""
+    text = f"{label}: {format_bytes(row.bytes)} per step and rank"
+    if row.bus_bandwidth is not None:
+        text += f", at a bus bandwidth of {format_bytes(row.bus_bandwidth)}/s"
+    return f"{text}."
 
 
 def missing_of_kernel_groups(

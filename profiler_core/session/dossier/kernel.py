@@ -25,9 +25,11 @@ from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ranks.collective_kinds import kind_of
 from profiler_core.analysis.ranks.kernel_times import COMMUNICATION
 from profiler_core.analysis.wording.dossier import (
     TRANSFER_ALONE,
+    collective_sentence,
     kernel_answer,
     launch_sentences,
     missing_of_kernel_groups,
@@ -83,7 +85,13 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
         on_timeline=_on_timeline(sides),
         missing=(
             *_missing_of_groups(pair, groups),
-            *_missing_of_runs(sides, arguments, rooflines, launches),
+            *_missing_of_runs(
+                sides,
+                arguments,
+                rooflines,
+                launches,
+                is_collective=row.category == COMMUNICATION,
+            ),
         ),
     )
 
@@ -107,7 +115,8 @@ def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch])
     """Of a collective that its times have no waiting; its few blocks are how it is made."""
     if row.category != COMMUNICATION:
         return launch_sentences(launches)
-    return (TRANSFER_ALONE,) if any(side.run.shown_rank is not None for side in sides) else ()
+    alone = (TRANSFER_ALONE,) if any(side.run.shown_rank is not None for side in sides) else ()
+    return (*alone, *(side.moved for side in sides if side.moved))
 
 
 def _missing_of_groups(pair: Pair | None, groups: Sequence[FusionGroup]) -> tuple[str, ...]:
@@ -124,11 +133,14 @@ def _missing_of_runs(
     arguments: Sequence[Arguments],
     rooflines: Sequence[Roofline],
     launches: Sequence[Launch],
+    *,
+    is_collective: bool,
 ) -> tuple[str, ...]:
+    moves = is_collective and any(side.moved for side in sides)
     return missing_of_kernel_runs(
-        has_arguments=bool(arguments),
-        has_traffic=any(line.bytes_moved is not None for line in rooflines),
-        has_counters=any(side.run.counters.counters is not None for side in sides),
+        has_arguments=bool(arguments) or moves,
+        has_traffic=any(line.bytes_moved is not None for line in rooflines) or moves,
+        has_counters=moves or any(side.run.counters.counters is not None for side in sides),
         is_generated=sides[0].calls.name.startswith("triton_"),
         has_code=any(side.generated_calls for side in sides),
         has_occupancy=any(launch.occupancy_pct is not None for launch in launches),
@@ -183,6 +195,14 @@ class _Side:
     @property
     def arguments(self) -> tuple[Arguments, ...]:
         return arguments_of(self.label, self.run.required_trace(), self.calls.name, self.n_steps)
+
+    @cached_property
+    def moved(self) -> str:
+        """Of a collective: what those of its kind move, where they are all of one group size."""
+        job = self.run.job
+        rows = [] if job is None else job.collectives
+        of_kind = [row for row in rows if row.kind == kind_of(self.calls.name)]
+        return collective_sentence(self.label, of_kind[0]) if len(of_kind) == 1 else ""
 
     @property
     def generated_calls(self) -> list[tuple[CompiledGraph, GeneratedCall]]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from profiler_core.analysis.dossier.launches import started_by
 from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
 from profiler_core.analysis.dossier.roofline import what_computes
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
@@ -158,7 +159,7 @@ def _kernels(
     pair: Pair | None,
     groups: Sequence[FusionGroup],
 ) -> Relation:
-    """The longest kernel of each call, by name; in a pair's candidate all that it became.
+    """The kernels that its calls start, by name; in a pair's candidate all that it became.
 
     Args:
         comparison: of the runs.
@@ -172,7 +173,7 @@ def _kernels(
     heads = tuple(comparison.labels[number] for number in works)
     times: dict[str, list[float | None]] = {}
     items: dict[str, Item | None] = {}
-    sentence = "Each call of the operator counts for the longest kernel that it starts."
+    sentence = "What its calls start."
     for side, (number, ops) in enumerate(works.items()):
         if pair is not None and number == became:
             for entry in kernel_entries(groups):
@@ -185,9 +186,12 @@ def _kernels(
                 "may replace other operators too."
             )
             continue
-        for op in ops:
-            sides = times.setdefault(op.kernel, [None] * len(works))
-            sides[side] = (sides[side] or 0.0) + _per_step(comparison, number, op.time_ns)
+        if not ops:
+            continue
+        started = started_by(comparison.runs[number].required_trace(), ops[0].name)
+        for name, (ns, is_kernel) in started.items():
+            times.setdefault(name, [None] * len(works))[side] = _per_step(comparison, number, ns)
+            items[name] = kernel_item(name) if is_kernel else None
     entries = slowest_first(
         Related(kernel, items.get(kernel, kernel_item(kernel)), times_ns=tuple(sides))
         for kernel, sides in times.items()
