@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.item import kernel_item, operator_item
+from profiler_core.analysis.wording.dossier import BESIDE_COLLECTIVES
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.units import format_bytes
@@ -89,3 +90,14 @@ def test_a_collective_s_kernel_says_what_it_moves_and_how_fast() -> None:
         f"{format_bytes(size / fastest_us * 1e6)}/s."
     ) in made.about
     assert not [text for text in made.missing if "Inputs" in text or "Bytes" in text]
+
+
+def test_a_kernel_of_a_job_says_that_its_times_are_without_collectives_beside_it() -> None:
+    """9.55 ms a step of products stood there without a word, which took 10.2 ms in the trace."""
+    ddp = SAMPLE.parent / "ddp"
+    comparison = Comparison.open([ddp / "eager", ddp / "default"])
+    name = next(row.name for row in comparison.kernels if "nn_n_tilesize256x128x8" in row.name)
+    assert BESIDE_COLLECTIVES in dossier(comparison, kernel_item(name)).about
+    alone = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
+    name = next(row.name for row in alone.kernels if "wgrad_alg0_engine" in row.name)
+    assert BESIDE_COLLECTIVES not in dossier(alone, kernel_item(name)).about

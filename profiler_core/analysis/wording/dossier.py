@@ -26,6 +26,10 @@ TRANSFER_ALONE = (
     "Its times per step and call count the transfer alone: waiting for other ranks, which the "
     "timeline shows as part of a call, is left out."
 )
+BESIDE_COLLECTIVES = (
+    "Calls beside a collective, which slows them, count as they cost without one, on average over "
+    "all such calls; the timeline shows what each took."
+)
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
 
 _LIMITS = {

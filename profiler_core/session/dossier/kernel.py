@@ -28,6 +28,7 @@ from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.ranks.collective_kinds import kind_of
 from profiler_core.analysis.ranks.kernel_times import COMMUNICATION
 from profiler_core.analysis.wording.dossier import (
+    BESIDE_COLLECTIVES,
     TRANSFER_ALONE,
     collective_sentence,
     kernel_answer,
@@ -113,9 +114,10 @@ def _side(comparison: Comparison, number: int, name: str) -> "_Side":
 
 def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch]) -> tuple[str, ...]:
     """Of a collective that its times have no waiting; its few blocks are how it is made."""
+    of_job = any(side.run.shown_rank is not None for side in sides)
     if row.category != COMMUNICATION:
-        return launch_sentences(launches)
-    alone = (TRANSFER_ALONE,) if any(side.run.shown_rank is not None for side in sides) else ()
+        return (*launch_sentences(launches), *((BESIDE_COLLECTIVES,) if of_job else ()))
+    alone = (TRANSFER_ALONE,) if of_job else ()
     return (*alone, *(side.moved for side in sides if side.moved))
 
 
