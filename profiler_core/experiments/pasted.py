@@ -7,6 +7,7 @@ from dataclasses import replace
 from profiler_core.analysis.experiment.choice import variant_of
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.capture.child.settings import COMPILED_AUTOGRAD, DYNAMO, SDPA_BACKENDS, cpus_of
+from profiler_core.capture.compile_target import TARGETS
 from profiler_core.capture.process_settings import environment
 from profiler_core.capture.variant_spec import VariantSpec, parse_variant
 from profiler_core.digits import is_whole
@@ -159,8 +160,8 @@ def _regions(paths: Sequence[str]) -> list[str]:
 def _compile(variant: VariantSpec, compiled: Sequence[str]) -> list[str]:
     arguments = _arguments(variant)
     whole = ", ".join(arguments)
-    modules = [t for t in variant.target if t not in ("whole", "optimizer", "blocks")]
-    lines: list[str] = []
+    modules = [t for t in variant.target if t not in TARGETS]
+    lines = [f"# tried: {TARGETS[t]}" for t in variant.target if t in ("loss", "step", "as-is")]
     if compiled:
         lines += _each_of(compiled)
         lines += [f"    model.get_submodule(path).compile({whole})"]
@@ -168,8 +169,8 @@ def _compile(variant: VariantSpec, compiled: Sequence[str]) -> list[str]:
         lines += ["for block in model.layers:  # the model's list of repeated blocks"]
         lines += [f"    block.compile({whole})"]
     elif modules:
-        lines += [f"for path in {modules!r}:  # paths of modules, a star is a number"]
-        lines += [f"    model.get_submodule(path).compile({whole})"]
+        lines += _each_matching(modules)
+        lines += [f"        module.compile({whole})"]
     elif len(f"model = torch.compile(model, {whole})") <= 88:
         inside = f"model, {whole}" if whole else "model"
         lines += [f"model = torch.compile({inside})"]
@@ -193,6 +194,21 @@ def _each_of(paths: Sequence[str]) -> list[str]:
     if _PLAIN.fullmatch(head) and list(paths) == [f"{head}.{n}" for n in range(len(paths))]:
         return [f'for path in (f"{head}.{{n}}" for n in range({len(paths)})):']
     return ["for path in (", *(f"    {path!r}," for path in paths), "):"]
+
+
+def _each_matching(patterns: Sequence[str]) -> list[str]:
+    """The head of a loop over modules by patterns of their paths, of which `get_submodule` knows
+    nothing; a star is a part of a path, or some of it, as `capture/child/targets.py` has it.
+    """
+    return [
+        "from fnmatch import fnmatchcase",
+        "",
+        "patterns = (",
+        *(f"    {pattern!r}," for pattern in patterns),
+        ")",
+        "for path, module in model.named_modules():",
+        '    if any(path.count(".") == p.count(".") and fnmatchcase(path, p) for p in patterns):',
+    ]
 
 
 def _arguments(variant: VariantSpec) -> list[str]:

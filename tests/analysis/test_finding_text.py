@@ -60,8 +60,17 @@ def test_the_number_says_what_it_rests_on():
 
 def test_an_interval_names_its_unit_once_where_it_is_one():
     assert interval_text(replace(SIMULATED, high_ns=900_000.0)) == "600 to 900 µs"
-    assert interval_text(replace(SIMULATED, low_ns=-5_000.0, high_ns=9_000.0)) == "−5.00 to 9.00 µs"
     assert interval_text(BOUND) == ""
+
+
+def test_an_interval_says_which_of_its_ends_costs_time():
+    """Seen of a finding: "saves −138 to 27.4 µs"."""
+    spanning = replace(SIMULATED, low_ns=-138_000.0, high_ns=27_400.0)
+    assert interval_text(spanning) == "138 µs slower to 27.4 µs faster"
+    costing = replace(spanning, expected_ns=-50_000.0, high_ns=-20_000.0)
+    assert interval_text(costing) == "20.0 to 138 µs slower"
+    assert "the step 50.0 µs longer (20.0 to 138 µs slower)" in basis_text(costing)
+    assert interval_text(replace(costing, high_ns=0.0)) == "138 µs slower to no gain"
 
 
 def test_alternatives_come_with_their_amounts():
@@ -75,16 +84,16 @@ LOSS = Prediction(-151_000.0, -755_000.0, 153_000.0, "simulated", "unprofiled")
 
 def test_what_would_lose_is_advised_against():
     losing = Finding("key", "", "", "Pad it.", "kernels", prediction=LOSS)
-    assert advice_text(losing) == "Considered: “Pad it.”"
+    assert advice_text(losing) == "Considered: pad it."
     gaining = Finding("other", "", "", "Do.", "kernels", prediction=BOUND, alternatives=(losing,))
-    assert advice_text(gaining) == "Do. This would not pay here: “Pad it.”"
+    assert advice_text(gaining) == "Do. This would not pay here: pad it."
 
 
 def test_what_a_replay_shows_to_save_nothing_is_a_note_and_not_advised():
     """Seen in a pipeline of two GPUs: products in fp32 with 0 ns at stake, first of the list."""
     nothing = Prediction(0.0, 0.0, 0.0, "simulated", "unprofiled")
     idle = by_stake(Finding("tf32_off", "", "", "Use TF32.", "kernels", prediction=nothing))
-    assert (idle.weight, advice_text(idle)) == ("note", "Considered: “Use TF32.”")
+    assert (idle.weight, advice_text(idle)) == ("note", "Considered: use TF32.")
     free = by_stake(replace(idle, weight="by time", prediction=replace(nothing, basis="measured")))
     assert (free.weight, advice_text(free)) == ("note", "Use TF32.")
     acted_on = (
@@ -108,7 +117,7 @@ def test_a_change_that_is_expected_to_lose_is_no_gain():
     assert amount_text(LOSS) == "no gain"
     text = basis_text(LOSS)
     assert "151 µs longer" in text
-    assert "−755 to 153 µs" in text
+    assert "(755 µs slower to 153 µs faster)" in text
 
 
 def test_a_place_to_look_at_is_no_change_that_was_considered():

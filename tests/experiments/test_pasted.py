@@ -204,6 +204,24 @@ def test_the_target_of_the_whole_experiment_is_in_the_code():
     assert "optimizer.step = torch.compile(optimizer.step)" in lines
 
 
+@pytest.mark.parametrize("target", [("layers.*",), ("layers.?", "first"), ("layers.[01]",)])
+def test_a_pattern_of_paths_finds_its_modules_where_no_list_of_them_was_kept(compiled, target):
+    """`get_submodule("layers.*")` raised AttributeError."""
+    names = script()
+    code = code_of((), on_gpu=False, trains=False, target=target)
+    exec(compile(code, "pasted", "exec"), names)
+    model = names["model"]
+    expected = [*([model.first] if "first" in target else []), *model.layers]
+    assert [module for module, _ in compiled] == expected
+
+
+@pytest.mark.parametrize("word", ["loss", "step", "as-is"])
+def test_a_word_for_what_is_compiled_is_no_path_of_a_module(compiled, word):
+    names = script()
+    exec(compile(code_of((), on_gpu=False, trains=False, target=(word,)), word, "exec"), names)
+    assert [module for module, _ in compiled] == [names["model"]]
+
+
 def test_of_each_class_of_repeated_blocks_one_is_named():
     names = script()
     assert regions_of(names["model"], {"regions": "nested"}) == ["layers.0"]
