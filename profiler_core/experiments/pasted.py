@@ -197,8 +197,9 @@ def _each_of(paths: Sequence[str]) -> list[str]:
 
 
 def _each_matching(patterns: Sequence[str]) -> list[str]:
-    """The head of a loop over modules by patterns of their paths, of which `get_submodule` knows
-    nothing; a star is a part of a path, or some of it, as `capture/child/targets.py` has it.
+    """The head of a loop over modules by patterns of their paths, which `get_submodule` takes not.
+
+    A star is one part of a path, or some of it, as `capture/child/targets.py` has it.
     """
     return [
         "from fnmatch import fnmatchcase",

@@ -16,10 +16,17 @@ from profiler_core.analysis.ledger.result import Kind
 from profiler_core.analysis.wording.groups import how_known, what_kind
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
 from profiler_core.ui.fusion.coverage import coverage_sentence
+from profiler_core.ui.fusion.table import source_cell
 from profiler_core.ui.page import FirstLine
 from tests.figures.many_groups import many_groups
 
 GROUP = many_groups(1).groups[0]
+
+
+def test_of_several_source_lines_the_first_is_named_and_the_others_are_counted():
+    """Seen at 1280 px: "resnet.py:155, resnet.p"."""
+    assert source_cell(["resnet.py:155", "resnet.py:158"]) == "resnet.py:155 and 1 more"
+    assert (source_cell(["resnet.py:155"]), source_cell([])) == ("resnet.py:155", "")
 
 
 def test_the_first_line_of_a_page_breaks_at_no_cut_of_a_name():

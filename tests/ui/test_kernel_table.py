@@ -146,6 +146,15 @@ def three_runs() -> Comparison:
     return Comparison.open([folder / run for run in ("eager", "default", "reduce-overhead")])
 
 
+def test_the_heads_of_a_dossiers_tables_name_their_run_whole(three_runs):
+    """Seen: "default,… blocks" for "default, 6 blocks", where the panel had room for it."""
+    made = dossier(three_runs, module_item("embeddings"))
+    relation = next(each for each in made.relations if each.entries and each.heads)
+    named = replace(relation, heads=("eager", "default, 6 blocks"))
+    html = str(dossier_html(replace(made, relations=(named,))))
+    assert ">default, 6 blocks</th>" in html
+
+
 def test_how_three_runs_launch_a_kernel_is_told_without_breaking_words(three_runs):
     """Of three columns in 400 px each was too narrow for cudaLaunchKernelExC."""
     (row, *_) = [row for row in three_runs.kernels if None not in row.sides]

@@ -299,6 +299,17 @@ def fairness_statement(judged: Fairness) -> Statement:
     return Statement(("Not a fair comparison",), f"{'; '.join(reasons)}.")
 
 
+def judged_lines(pairs: Sequence[Fairness]) -> list[str]:
+    """What each judgement rests on, below `state_of_gpu`, which says the claim of all but the fair.
+
+    Of a fair pair the claim is its names, and stays.
+    """
+    statements = [(judged, fairness_statement(judged)) for judged in pairs]
+    return [
+        statement.sentence if judged.fair else statement.grounds for judged, statement in statements
+    ]
+
+
 def _both_clocks(mhz: Sequence[float | None]) -> str:
     first, second = (f"{clock:.0f}" for clock in mhz)
     return f"{first} MHz for both" if first == second else f"{first} and {second} MHz"

@@ -131,11 +131,17 @@ def _cells(
 def _add_places(columns: dict[str, list[Any]], rows: Sequence[FoldedGroup]) -> None:
     """Where the groups come from, in the columns that any of them has something for."""
     if any(group.first.sources for group in rows):
-        columns["source"] = [", ".join(label for label, _ in g.first.sources[:3]) for g in rows]
+        columns["source"] = [source_cell([label for label, _ in g.first.sources]) for g in rows]
     if any(group.first.module for group in rows):
         columns["module"] = [_module(group) for group in rows]
     if len({group.phase for group in rows}) > 1:
         columns["phase"] = [group.phase for group in rows]
+
+
+def source_cell(labels: Sequence[str]) -> str:
+    """The first line and how many more: "resnet.py:155 and 1 more"; a second one was cut."""
+    more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+    return f"{labels[0]}{more}" if labels else ""
 
 
 def _styled(cells: Mapping[str, list[Any]]) -> Any:
@@ -215,7 +221,9 @@ def _columns(pair: Pair) -> dict[str, Any]:
             width=150,
             help="Bytes read and written in memory per step, measured by Nsight Compute.",
         ),
-        "source": text_column("source line", width=140),
+        "source": text_column(
+            "source line", width=180, help="The first; the group's dossier has all of them."
+        ),
         "module": text_column("module", width=_module_room().px),
         "phase": text_column("phase", width=80),
         "how": text_column("known with", width=130),

@@ -3,7 +3,7 @@
 from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.wording.telemetry import (
     clock_sentence,
-    fairness_statement,
+    judged_lines,
     phase_sentence,
     state_of_gpu,
 )
@@ -19,11 +19,7 @@ def show_headline(recorded: Recorded) -> None:
     judged = tuple(fairness for _, fairness in recorded.pairs)
     title = state_of_gpu(judged, other_workloads=bool(unlike), alone=(first.label, first.telemetry))
     unfair = any(fairness.fair is False for fairness in judged)
-    statements = [(fairness, fairness_statement(fairness)) for fairness in judged]
-    lines = [  # "Not a fair comparison" is what the title says
-        statement.grounds if fairness.fair is False else statement.sentence
-        for fairness, statement in statements
-    ]
+    lines = judged_lines(judged)
     if not judged:
         lines = [clock_sentence(first.telemetry), phase_sentence(first.telemetry)]
     lines += [

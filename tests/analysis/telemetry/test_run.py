@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace as replace_struct
 
 from profiler_core.analysis.telemetry.clock_events import clock_events
-from profiler_core.analysis.telemetry.fairness import fairness
+from profiler_core.analysis.telemetry.fairness import Fairness, fairness
 from profiler_core.analysis.telemetry.jitter import jitter
 from profiler_core.analysis.telemetry.phases import phase_of, phases, steady_phase
 from profiler_core.analysis.telemetry.run import run_telemetry, without_samples
@@ -12,6 +12,7 @@ from profiler_core.analysis.wording.telemetry import (
     clock_sentence,
     fairness_statement,
     jitter_sentence,
+    judged_lines,
     rank_rows,
     readings,
 )
@@ -360,3 +361,12 @@ def test_a_further_ranks_clocks_make_a_comparison_of_jobs_unfair():
     (apart,) = judged.clocks_apart
     assert (apart.clock, apart.mhz) == ("SM clock of rank 1's GPU", (1980, 1200))
     assert fairness(of_two_gpus(), of_two_gpus(), ("eager", "default")).fair is True
+
+
+def test_what_is_not_known_is_said_once():
+    """Seen of jobs of ranks: the heading, and the same words below it."""
+    unknown = Fairness(None, ("eager", "default"), without_clocks=("default",))
+    (line,) = judged_lines((unknown,))
+    assert line == "The clocks of default were not sampled for long enough."
+    fair = Fairness(True, ("eager", "default"), (1980.0, 1980.0), throttled=(False, False))
+    assert judged_lines((fair,))[0].startswith("eager and default: SM clock 1980 MHz for both")
