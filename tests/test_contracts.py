@@ -12,9 +12,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import grimp
 import pytest
 from radon.complexity import cc_visit
 from radon.visitors import Class, Function
+
+from profiler_core.capture.elsewhere import bundle
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ROOT / "profiler_core", ROOT / "fusionscope"
@@ -375,6 +378,16 @@ def test_the_launcher_imports_only_what_starts_the_server():
         "os", "sys", "streamlit", "profiler_core.agents", "profiler_core.resources",
         "profiler_core.ui",
     }  # fmt: skip
+
+
+def test_what_is_sent_to_another_machine_holds_all_that_a_capture_imports():
+    """There is nothing else of ours there, and a part that lacks shows only over a real ssh."""
+    graph = grimp.build_graph("profiler_core")
+    imported = graph.find_upstream_modules("profiler_core.capture.elsewhere.there")
+    parts = ("capture", *bundle._OUR_PARTS)
+    sent = {f"profiler_core.{Path(part).stem}" for part in parts}
+    lacking = {name for name in imported if ".".join(name.split(".")[:2]) not in sent}
+    assert lacking <= {"profiler_core"}  # its __init__.py, which is sent
 
 
 def test_every_folder_is_a_package():

@@ -127,7 +127,7 @@ div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
   overflow-wrap:anywhere; }
 .fs-finding p > span:not(.fs-whole) { color:var(--fs-ink); }
 .fs-stake { text-align:right; white-space:nowrap; font-variant-numeric:tabular-nums; }
-.fs-stake small { display:block; color:var(--fs-muted); font-size:12px; }
+.fs-stake small { display:block; color:var(--fs-muted); font-size:12px; white-space:normal; }
 .fs-stake i { display:none; }
 .fs-state { font-size:12px; font-weight:500; padding:1px 7px; border-radius:9px;
   border:1px solid var(--fs-line); color:var(--fs-muted); white-space:nowrap; }
@@ -312,7 +312,6 @@ stands in a column for each run stands one below another. */
   .fs-counts small { margin:0; }
   .fs-finding { grid-template-columns:66px minmax(0,1fr); gap:12px; }
   .fs-finding > div:last-child { grid-column:2; }
-  .fs-stake small { white-space:normal; }
   [class*=st-key-fs_finding_] { flex-direction:column; }
   [class*=st-key-fs_finding_] [class*=st-key-fs_try_] { margin-left:78px; }
 }

@@ -318,8 +318,13 @@ def _brought_home(plan: Plan, work: _Work) -> tuple[Path, ...]:
         if plan.is_shared:
             shutil.rmtree(plan.folder, ignore_errors=True)
         raise error
-    if folders:
-        with_what_came_before(folders[0] / PROGRESS, work.progress)
+    if not folders:
+        raise CaptureFailed(
+            f"The capture on {called(plan.host)} made no run: "
+            f"{work.last_line() or 'it printed nothing'}.",
+            remedy="Try the same capture there by hand, or report it.",
+        )
+    with_what_came_before(folders[0] / PROGRESS, work.progress)
     if plan.project is not None:
         _with_version(folders, code_version(file_of(plan.spec).parent))
     if not plan.is_shared:

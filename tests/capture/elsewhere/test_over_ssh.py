@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from profiler_core.capture.elsewhere import near
+from profiler_core.capture.elsewhere import bundle, near
 from profiler_core.capture.elsewhere.near import capture_there
 from profiler_core.cli.main import main
 from profiler_core.errors import Cancelled, CaptureFailed
@@ -64,6 +64,16 @@ def test_a_capture_runs_there_and_comes_home(
     assert list(tmp_path.rglob("pwned")) == []
     assert left_on(on_path) == []  # nothing stays there
     assert "of-this-machine" not in json.dumps(answer)
+
+
+def test_code_that_does_not_start_there_is_told_with_its_last_line(
+    on_path, project, plan, quick_python, monkeypatch
+):
+    """Nothing else of ours is there: a part that was not sent left neither a run nor a word."""
+    parts = [part for part in bundle._OUR_PARTS if part != "digits.py"]
+    monkeypatch.setattr(bundle, "_OUR_PARTS", tuple(parts))
+    with pytest.raises(CaptureFailed, match=r"box made no run: .*profiler_core\.digits"):
+        lead(plan(f"{project}/model.py:model", python=str(quick_python)))
 
 
 def test_cancelled_it_leaves_readable_runs_and_nothing_there(on_path, project, plan, quick_python):
