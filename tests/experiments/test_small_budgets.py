@@ -13,6 +13,7 @@ from profiler_core.answers.experiment import experiment_answer
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.experiments.pasted import pasted
 from profiler_core.experiments.request import new_experiment, spec_of
+from profiler_core.units import format_wait
 from tests.analysis.experiment.worlds import EAGER_NS, World
 from tests.experiments.made_up import TimedMachine, runner
 
@@ -75,7 +76,7 @@ def test_a_setting_that_compiles_without_end_leaves_half_of_the_time(monkeypatch
     number = next(n for n, batch in enumerate(ended.batches) if batch.left_out)
     assert len(ended.batches) > number + 1
     assert leader_of(ended).trial.variant != "max-autotune"
-    sentence = f"max-autotune was not compiled after {compiled_for_s / 60:.3g} min"
+    sentence = f"max-autotune was not compiled after {format_wait(compiled_for_s)}"
     answer = document(experiment_answer(ended, ""))
     assert sentence in answer["evidence"]
     assert answer["left_out"] == [{"variant": "max-autotune", "seconds": compiled_for_s}]
