@@ -444,12 +444,12 @@ MUTANTS = (
     # unfused
     Mutant(
         "unfused/handovers.py", "what another call reads has to be written all the same",
-        "is_kept = buffer in returned or len(by_reader) > 1", "is_kept = buffer in returned",
+        "is_kept = is_returned or len(by_reader) > 1", "is_kept = is_returned",
         ("unfused",),
     ),
     Mutant(
         "unfused/handovers.py", "what the graph returns has to be written all the same",
-        "is_kept = buffer in returned or len(by_reader) > 1", "is_kept = len(by_reader) > 1",
+        "is_kept = is_returned or len(by_reader) > 1", "is_kept = len(by_reader) > 1",
         ("unfused",),
     ),
     Mutant(

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from profiler_core.analysis.measures import measures
-from profiler_core.analysis.wording.findings import stake_text, together_text
+from profiler_core.analysis.wording.findings import advice_text, stake_text, together_text
 from profiler_core.analysis.wording.measures import value_text
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
@@ -96,7 +96,7 @@ def test_the_page_says_what_the_analysis_says(contents, html):
             assert value_text(measure, run) in text
     for one in contents.explanations:
         for finding in one.findings:
-            assert finding.title in text and finding.advice in text
+            assert finding.title in text and advice_text(finding) in text
     for report in contents.compilations[1:]:
         assert all(one.advice in text for one in report.breaks)
 

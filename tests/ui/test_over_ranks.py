@@ -27,7 +27,7 @@ def test_the_planted_kernel_is_a_row_and_each_group_has_its_ranks(pair_of_jobs):
     app = opened("fusion", **PAIR)
     text = text_of(app)
     assert "Over the ranks" in text and "Slower on one rank only, per step" in text
-    for words in ("spin_kernel(long)", "8.00 ms", "only there", "a ledger of its own"):
+    for words in ("spin_kernel(long)", "8.00 ms", "only there", "come from its own trace"):
         assert words in text
     frame = app.dataframe[0].value
     assert frame["ranks"].str.match(r"^\d+\.\d – \d+\.\d \(rank [01]\)$").all()
