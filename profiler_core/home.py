@@ -93,3 +93,11 @@ def expanded(text: str) -> Path:
     with suppress(RuntimeError):
         path = path.expanduser()
     return path
+
+
+def is_there(path: Path) -> bool:
+    """Whether a path that was typed exists; one that the system cannot look at does not."""
+    try:
+        return path.exists()
+    except OSError:  # longer than the system's names are, or in a folder that is closed
+        return False

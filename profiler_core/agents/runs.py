@@ -12,7 +12,7 @@ from pathlib import Path
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.cli.history_module import check_files
 from profiler_core.errors import BadInput, NotARun, NothingToAnalyse
-from profiler_core.home import expanded
+from profiler_core.home import expanded, is_there
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.folder import runs_of
 from profiler_core.session.pair import Pair
@@ -78,11 +78,8 @@ def path_of(run: str) -> Path:
 
 def _typed_path(text: str) -> Path | None:
     """The path, where there is something; None too where no system has such a path."""
-    try:
-        path = expanded(text)
-        return path if path.exists() else None
-    except OSError:  # longer than names are
-        return None
+    path = expanded(text)
+    return path if is_there(path) else None
 
 
 def run_at(run: str) -> Run:

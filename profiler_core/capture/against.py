@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from profiler_core.capture.python_path import python_at
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.errors import BadInput, CaptureFailed
-from profiler_core.home import expanded
+from profiler_core.home import expanded, is_there
 
 Kind = Literal["git", "path", "python", "patch"]
 IsRef = Callable[[Path, str], bool]  # (the user's file, a text)
@@ -60,7 +60,7 @@ def against_of(spec: CaptureSpec, is_ref: IsRef | None = None) -> Against | None
 
 def _recognised(text: str, spec: CaptureSpec, is_ref: IsRef | None) -> Against:
     path = expanded(text)
-    is_path = _is_there(path)
+    is_path = is_there(path)
     names_ref = not is_path
     if is_ref is not None:
         names_ref = spec.is_user_code and is_ref(file_of(spec), text)
@@ -82,13 +82,6 @@ def _recognised(text: str, spec: CaptureSpec, is_ref: IsRef | None) -> Against:
         return Against("python", python_at(str(path)))
     except CaptureFailed:
         return Against("path", text)
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # longer than the system's names are, or in a folder that is closed
-        return False
 
 
 def file_of(spec: CaptureSpec) -> Path:

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from profiler_core.analysis.experiment.leading import Leader
 from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.figures.label_boxes import Box
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -85,30 +86,12 @@ def cost_figure(experiment: Experiment, leader: Leader, palette: Palette) -> go.
 
 
 @dataclass(frozen=True)
-class _Box:
-    """A rectangle of a plot, in pixels from its lower left corner."""
-
-    left: float
-    right: float
-    bottom: float
-    top: float
-
-    def meets(self, other: "_Box") -> bool:
-        return (
-            self.left < other.right + _APART_PX
-            and other.left < self.right + _APART_PX
-            and self.bottom < other.top + _APART_PX
-            and other.bottom < self.top + _APART_PX
-        )
-
-
-@dataclass(frozen=True)
 class _Places:
     """Where the marks of a plot of one width lie, and what labels must leave free."""
 
     width_px: float
     marks: tuple[tuple[float, float], ...]  # the middles
-    taken: tuple[_Box, ...]  # marks and their intervals
+    taken: tuple[Box, ...]  # marks and their intervals
     line_px: float | None  # the height of the baseline's
 
     @classmethod
@@ -124,12 +107,12 @@ class _Places:
             )
             half = _MARK_PX / 2 + 1
             marks.append((x, y))
-            taken.append(_Box(x - half, x + half, y - half, y + half))
-            taken.append(_Box(x - half, x + half, low, high))
+            taken.append(Box(x - half, x + half, y - half, y + half))
+            taken.append(Box(x - half, x + half, low, high))
         line_px = None if baseline_ns is None else baseline_ns * per_ns
         return cls(width_px, tuple(marks), tuple(taken), line_px)
 
-    def cost(self, label: _Box, *, more: Iterable[_Box] = ()) -> int:
+    def cost(self, label: Box, *, more: Iterable[Box] = ()) -> int:
         """How much a label lies upon, its own mark aside: marks before the line of the baseline."""
         is_outside = (
             label.left < 0
@@ -137,14 +120,14 @@ class _Places:
             or label.bottom < 0
             or label.top > _PLOT_HEIGHT_PX
         )
-        line = [] if self.line_px is None else [_Box(0, self.width_px, self.line_px, self.line_px)]
+        line = [] if self.line_px is None else [Box(0, self.width_px, self.line_px, self.line_px)]
         return (
             16 * is_outside
-            + 4 * sum(label.meets(box) for box in (*self.taken, *more))
-            + sum(label.meets(box) for box in line)
+            + 4 * sum(label.overlaps(box, _APART_PX) for box in (*self.taken, *more))
+            + sum(label.overlaps(box, _APART_PX) for box in line)
         )
 
-    def beside(self, number: int, name: str, side: str) -> _Box:
+    def beside(self, number: int, name: str, side: str) -> Box:
         """The label of a mark, as Plotly lays it for a `textposition`."""
         x, y = self.marks[number]
         height, way = side.split(" ")
@@ -155,15 +138,15 @@ class _Places:
             "top": y + _FROM_MARK_PX,
             "bottom": y - _FROM_MARK_PX - _LINE_PX,
         }[height]
-        return _Box(left, left + width, bottom, bottom + _LINE_PX)
+        return Box(left, left + width, bottom, bottom + _LINE_PX)
 
-    def at_line(self, side: str) -> _Box:
+    def at_line(self, side: str) -> Box:
         """The name of the baseline at one end of its line, above or below it."""
         height, way = side.split(" ")
         width, line = _CHARACTER_PX * len(_EAGER), self.line_px or 0.0
         left = self.width_px - width if way == "right" else 0.0
         bottom = line + 3 if height == "top" else line - 3 - _LINE_PX
-        return _Box(left, left + width, bottom, bottom + _LINE_PX)
+        return Box(left, left + width, bottom, bottom + _LINE_PX)
 
 
 _EAGER = "eager"

@@ -1,4 +1,4 @@
-"""Which labels of a trend would lie over each other, by about how large they are drawn."""
+"""Which labels of a plot would lie over each other, by about how large they are drawn."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -11,29 +11,29 @@ _CHARACTER_PX, _LINE_PX = 7, 15
 
 @dataclass(frozen=True)
 class Box:
-    """What a label covers, in px of the plot; x and y are its middle."""
+    """What a label or a mark covers, in px from the lower left corner of the plot."""
 
-    x: float
-    y: float
-    width: float
-    height: float
+    left: float
+    right: float
+    bottom: float
+    top: float
 
-    def overlaps(self, other: "Box") -> bool:
-        """Whether a part of it lies over the other."""
+    def overlaps(self, other: "Box", apart_px: float = 0) -> bool:
+        """Whether a part of it lies over the other, or nearer than so many px."""
         return (
-            abs(self.x - other.x) < (self.width + other.width) / 2
-            and abs(self.y - other.y) < (self.height + other.height) / 2
+            self.left < other.right + apart_px
+            and other.left < self.right + apart_px
+            and self.bottom < other.top + apart_px
+            and other.bottom < self.top + apart_px
         )
 
 
 def label_box(lines: Sequence[str], along_x: float, along_y: float) -> Box:
     """Of the lines of a label; where its middle is, as shares of the plot."""
-    return Box(
-        along_x * _PLOT_PX,
-        along_y * _PLOT_HEIGHT_PX,
-        max(map(len, lines)) * _CHARACTER_PX,
-        len(lines) * _LINE_PX,
-    )
+    x, y = along_x * _PLOT_PX, along_y * _PLOT_HEIGHT_PX
+    half_width = max(map(len, lines)) * _CHARACTER_PX / 2
+    half_height = len(lines) * _LINE_PX / 2
+    return Box(x - half_width, x + half_width, y - half_height, y + half_height)
 
 
 def along(position: datetime | int, positions: Collection[datetime | int]) -> float:

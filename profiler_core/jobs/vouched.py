@@ -42,11 +42,11 @@ def _spec_of(folder: Path, asked: Sequence[Mapping[str, Any]]) -> Mapping[str, A
     try:
         if folder.name.startswith("_") or file.stat().st_size > _LARGEST_BYTES:
             return None
-        told = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        content = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
     except (OSError, ValueError, RecursionError):
         return None
-    said = {name: value for name, value in told.items() if name not in _OF_ONE_FOLDER}
-    return next((spec for spec in asked if said == dict(spec)), None)
+    claimed = {name: value for name, value in content.items() if name not in _OF_ONE_FOLDER}
+    return next((spec for spec in asked if claimed == dict(spec)), None)
 
 
 def _is_written(folder: Path, spec: Mapping[str, Any], runner: str) -> bool:

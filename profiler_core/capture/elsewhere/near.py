@@ -313,17 +313,11 @@ def _brought_home(plan: Plan, work: _Work) -> tuple[Path, ...]:
     """Move what was made into the library."""
     failure = work.made / FAILURE
     folders = captures_in(work.made)
-    if failure.is_file() and not folders:
-        error = _told(failure)
+    if not folders:
+        error = _told(failure) if failure.is_file() else _why_no_run(plan, work)
         if plan.is_shared:
             shutil.rmtree(plan.folder, ignore_errors=True)
         raise error
-    if not folders:
-        raise CaptureFailed(
-            f"The capture on {called(plan.host)} made no run: "
-            f"{work.last_line() or 'it printed nothing'}.",
-            remedy="Try the same capture there by hand, or report it.",
-        )
     with_what_came_before(folders[0] / PROGRESS, work.progress)
     if plan.project is not None:
         _with_version(folders, code_version(file_of(plan.spec).parent))
@@ -333,6 +327,14 @@ def _brought_home(plan: Plan, work: _Work) -> tuple[Path, ...]:
     if plan.is_shared:
         shutil.rmtree(plan.folder, ignore_errors=True)
     return tuple(plan.out / folder.name for folder in folders)
+
+
+def _why_no_run(plan: Plan, work: _Work) -> CaptureFailed:
+    return CaptureFailed(
+        f"The capture on {called(plan.host)} made no run: "
+        f"{work.last_line() or 'it printed nothing'}.",
+        remedy="Try the same capture there by hand, or report it.",
+    )
 
 
 class _Failure(msgspec.Struct):

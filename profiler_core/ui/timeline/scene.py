@@ -94,6 +94,7 @@ def scene(runs: Sequence[SceneRun], step: int, *, dark: bool) -> dict[str, Any]:
 def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, Any]:
     layout = run.index.layout
     position_of = {entry.key: number for number, entry in enumerate(entries)}
+    trace_ns, device_ns = layout.end_ns - layout.start_ns, _device_ns(run.index)
     return {
         "number": run.number,
         "label": run.label,
@@ -107,18 +108,17 @@ def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, 
         "steps": [[_step_label(s.name), s.ts_ns, s.end_ns] for s in layout.steps],
         # The category numbers of this run's packets -> places in the common legend.
         "categories": [position_of[key] for key in layout.categories],
-        "tracks": [_track(track, _spanned_ns(run.index, track)) for track in layout.tracks],
+        # A thread may do something long after the device has done its work.
+        "tracks": [
+            _track(track, device_ns if track.kind == "stream" else trace_ns)
+            for track in layout.tracks
+        ],
     }
 
 
-def _spanned_ns(index: Index, track: Track) -> int:
-    """What a busy share is of: the trace; of a stream the time in which the device has work, ns.
-
-    A thread may do something long after that.
-    """
+def _device_ns(index: Index) -> int:
+    """From the begin of the first work on any stream to the end of the last; 0 without any."""
     layout = index.layout
-    if track.kind != "stream":
-        return layout.end_ns - layout.start_ns
     streams = {number for number, t in enumerate(layout.tracks) if t.kind == "stream"}
     lanes = [lane for lane in layout.lanes if lane.track in streams and lane.last > lane.first]
     starts = [int(index.ts[lane.first]) for lane in lanes]
