@@ -208,6 +208,8 @@ def _open_first(page: Page) -> bool:
 def shot_of(page: Page, name: str, errors: list[str], out: Path) -> Shot:
     """Its complaints in the window as it is, then all of the page in a window as tall as it."""
     page.wait_for_timeout(400)  # figures take their width last
+    if page.locator(".timeline").count():
+        page.locator(".timeline[data-ready]").wait_for()
     complaints = [*page.evaluate(COMPLAINTS), *errors]
     size = page.viewport_size
     assert size is not None

@@ -8,6 +8,7 @@ from profiler_core.ui.capture.form import capture_form
 from profiler_core.ui.capture.list import capture_list
 from profiler_core.ui.capture.machine import machine, machine_card
 from profiler_core.ui.capture.progress import job_panel
+from profiler_core.ui.capture.refill import fill_form
 from profiler_core.ui.capture.start import command_line, start
 from profiler_core.ui.capture.style import write_capture_style
 from profiler_core.ui.capture.where import chosen_host, host_card
@@ -32,6 +33,7 @@ with page(SPEC) as first_line:
     with st.container():
         if job_id:
             job_panel(job_id)
+            fill_form(job_id)
 
     refusal = why_no_capture(asker())
     left, right = st.columns([1.9, 1], gap="large")

@@ -33,22 +33,25 @@ with page(SPEC) as first_line:
     with loading(height_px=560):
         longest = kernels_of(choice)
         runs = [run_seen.run.measured for run_seen in longest.shown]
-    cut = show_cut_traces(choice)
-    first_line.answer(kernels_line(longest.labels, longest.rows, longest.first, cut))
+    cut = [label for label in show_cut_traces(choice) if label in longest.labels]
+    first_line.answer(
+        kernels_line(longest.labels, longest.rows, longest.first, cut, longest.on_host)
+    )
     measured = [run.kernels for run in runs]
 
     rows = choose_kernels(longest.rows)
     show_figure(
-        kernel_bars(longest.labels, rows, colors(), span=longest.span),
+        kernel_bars(longest.labels, rows, colors(), order=longest.order, span=longest.span),
         key=picking_key("kernel_bars"),
         alt=f"Time {longest.span} of the longest kernels in each run; the table below has the "
         "numbers.",
         on_pick=lambda name: open_item(kernel_item(name)),
     )
     show_kernels(
-        longest.labels, rows, longest.span, measured, first=longest.first, is_compared=not cut
+        longest.labels, rows, longest.span, measured, order=longest.order, is_compared=not cut
     )
     offer_csv(longest.labels, rows, longest.span, measured)
+    show_notes(filter(None, [longest.time_note]))
     if choice.candidates:
         show_over_ranks(choice.comparison.pairs[choice.comparison.shown_first])
     notes = [

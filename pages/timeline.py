@@ -30,5 +30,9 @@ with page(SPEC) as first_line:
     runs = choice.comparison.runs
     first_line.answer(timeline_line(choice.labels, [run.known_summary for run in runs]))
     offer_perfetto(shown)
-    if not first_line.is_answer:  # nothing is left to be drawn: now the numbers may take their time
+    if all(run.without_work for run in runs):
+        first_line.drop_question()  # the cards say what the traces hold instead
+    elif (
+        not first_line.is_answer
+    ):  # nothing is left to be drawn: now the numbers may take their time
         first_line.answer(timeline_line(choice.labels, [run.summary for run in runs]))

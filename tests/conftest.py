@@ -54,6 +54,7 @@ LONGEST = (
     "capture/elsewhere/test_over_ssh.py",
     "browser/test_questions.py",
     "testing/test_plugin.py",
+    "experiments/test_pasted_runs.py",
     "analysis/ranks/test_groups.py",
     "attack/test_api_tokens.py",
     "browser/test_experiments_page.py",

@@ -23,6 +23,7 @@ from pathlib import Path
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 ARCHIVE = FIXTURES / "larger.tar.xz"
 JUDGE_PAIRS = FIXTURES / "judge_pairs.tar.xz"
+TF32 = FIXTURES / "tf32.tar.xz"
 STAMP = "archive.sha256"
 
 READ_BY_TESTS = (

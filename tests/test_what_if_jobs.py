@@ -1,17 +1,20 @@
 """What a finding expects of a job of ranks is no less because a rank waits for another.
 
-The judge is plain JSON: how long the shown rank's own matrix products take.
+The judges are plain JSON: how long the shown rank's own matrix products take, and what steps took
+with TF32, in rounds timed in turns with those without.
 """
 
 import gzip
 import json
 from functools import cache
+from statistics import median
 
 import pytest
 
 from profiler_core.analysis.findings import Finding
 from profiler_core.session.comparison import Comparison
-from tests.larger import FIXTURES, unpacked
+from profiler_core.session.run import Run
+from tests.larger import FIXTURES, TF32, unpacked
 
 JOBS = unpacked(FIXTURES / "jobs.tar.xz")
 
@@ -74,3 +77,33 @@ def test_of_a_pipeline_only_a_bound_is_told(job):
     assert prediction is not None
     assert prediction.is_bound
     assert "other stages" in prediction.reason
+
+
+def saved_by_rounds(job: str, variant: str) -> list[float]:
+    """What TF32 saved in each round, ns per step, least first."""
+    runs = [
+        json.loads((unpacked(TF32) / job / name / "run.json").read_text())["measurement"]["rounds"]
+        for name in (variant, f"{variant}+tf32")
+    ]
+    steps = [[turn["wall_ns"] / turn["n_steps"] for turn in rounds] for rounds in runs]
+    return sorted(before - after for before, after in zip(*steps, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("job", "variant", "least"),
+    [
+        ("ddp-spin-tf32", "eager", 0.7),
+        ("ddp-spin-tf32", "default", 0.5),
+        # Its device hides how long the host works, but for the time that it sleeps.
+        ("ddp-sleep-tf32", "eager", 0.75),
+    ],
+)
+def test_what_tf32_saves_in_a_job_with_a_late_rank_is_what_it_saved(job, variant, least):
+    """Two of eight rounds may lie outside of the interval on either side."""
+    findings = Run.open(unpacked(TF32) / job / variant).alone.findings
+    every = [*findings, *(other for finding in findings for other in finding.alternatives)]
+    prediction = next(finding for finding in every if finding.key == "tf32_off").prediction
+    assert prediction.basis == "simulated"
+    saved = saved_by_rounds(job, variant)
+    assert prediction.low_ns < saved[5] and saved[2] < prediction.high_ns
+    assert least * median(saved) < prediction.expected_ns < 1.25 * median(saved)

@@ -4,6 +4,7 @@ Defined in docs/columns.md, Categories.
 """
 
 import re
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -44,6 +45,8 @@ CATEGORIES: dict[str, str] = {
     OTHER: "other",
 }
 CATEGORY = pl.Enum(list(CATEGORIES))
+# Copies and memsets are no kernels and are counted apart, but for those that a kernel does.
+COPIES = ("memcpy", "memset")
 
 _NO_RULE = len(RULES)
 _BY_RULE = [rule.category for rule in RULES] + [OTHER]
@@ -95,6 +98,12 @@ def _with_captures(trace: Trace, category: pl.Series) -> pl.Series:
 def category_of_kernel(name: str) -> str:
     """The category of one kernel by its name alone."""
     return _BY_RULE[_first_rule(name, "kernel")]
+
+
+@lru_cache(maxsize=1 << 12)  # names repeat from step to step
+def is_kernel(name: str, category: str) -> bool:
+    """Is a device event a kernel? The memset that a graph does by "memset32" is one."""
+    return category not in COPIES or category_of_kernel(name) == category
 
 
 def category_of_operator(name: str) -> str:

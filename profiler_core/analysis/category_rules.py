@@ -96,6 +96,13 @@ RULES: tuple[Rule, ...] = (
         "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>",
         "cuDNN layout kernels; aten/src/ATen/native/cuda/Copy.cu, Shape.cu",
     ),
+    Rule(
+        "kernel",
+        r"^memset(8|16|32|64|128)(_|$)",
+        "memset",
+        "memset32",
+        "CUDA's driver: how a graph does some of its memset nodes",
+    ),
     # Operators and annotations around the launch.
     Rule(
         "operator",

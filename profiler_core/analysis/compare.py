@@ -6,7 +6,7 @@ The caller reads files and summarises traces; here they are only put side by sid
     comparison = compare(baseline, [make_side(other_run, other_summary), …])
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES
@@ -117,6 +117,7 @@ class CandidateComparison:
     environment_differs: tuple[Difference, ...]
     workloads_differ: bool  # other models, batches or tasks: a ratio of their times says nothing
     cut_traces: tuple[str, ...]  # labels of the sides of whose trace an unknown part is missing
+    unnamed_code: tuple[str, ...]  # labels of the sides whose trace lacks their compiled kernels
     graph_captures: tuple[str, ...]  # labels of the sides that recorded how graphs were captured
     empty_traces: tuple[str, ...]  # labels of the sides whose trace holds neither steps nor work
     interleaved: bool | None  # None: there is nothing that could have been
@@ -250,13 +251,10 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         numerics=record.numerics,
         environment_differs=differs,
         workloads_differ=workloads_differ,
-        cut_traces=tuple(s.label for s in (baseline, candidate) if s.is_cut),
-        graph_captures=tuple(
-            s.label for s in (baseline, candidate) if s.summary and s.summary.is_graph_capture
-        ),
-        empty_traces=tuple(
-            s.label for s in (baseline, candidate) if s.summary and is_empty(s.summary)
-        ),
+        cut_traces=_labels(baseline, candidate, lambda summary: summary.is_cut),
+        unnamed_code=_labels(baseline, candidate, lambda summary: summary.has_unnamed_code),
+        graph_captures=_labels(baseline, candidate, lambda summary: summary.is_graph_capture),
+        empty_traces=_labels(baseline, candidate, is_empty),
         interleaved=interleaved,
         n_profiled_steps=(before.n_steps if before else None, after.n_steps if after else None),
         device_kinds=_device_kinds(baseline, candidate),
@@ -272,10 +270,15 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
     )
 
 
+def _labels(one: Side, other: Side, is_such: Callable[[Summary], bool]) -> tuple[str, ...]:
+    return tuple(s.label for s in (one, other) if s.summary is not None and is_such(s.summary))
+
+
 def whole_steps(side: Side) -> PerStep | None:
-    """Its numbers per step; None of a cut trace, or one of graph captures: these are of no run."""
-    is_capture = side.summary is not None and side.summary.is_graph_capture
-    return None if side.is_cut or is_capture else side.per_step
+    """Its numbers per step; None of a trace that is cut, of captures, or lacks compiled kernels."""
+    summary = side.summary
+    lacks = summary is not None and (summary.is_graph_capture or summary.has_unnamed_code)
+    return None if side.is_cut or lacks else side.per_step
 
 
 def _whole_memory(side: Side) -> PeakMemory:

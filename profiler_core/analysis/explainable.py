@@ -4,6 +4,7 @@ from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.environment import is_another_model
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.trace_notes import cut_clause
+from profiler_core.analysis.unnamed_code import unnamed_code_clause
 from profiler_core.analysis.wording.replays import graph_capture_clause
 from profiler_core.units import format_share
 
@@ -22,8 +23,13 @@ def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
         return cut_clause(pair.cut_traces)
     if pair.graph_captures:
         return graph_capture_clause(pair.graph_captures)
+    if pair.unnamed_code:
+        return unnamed_code_clause(pair.unnamed_code)
     if is_another_model(pair.environment_differs):
         return f"{pair.baseline_label} and {pair.label} are different models."
+    idle = [side.label for side in sides if side.summary and not side.summary.by_category]
+    if idle:
+        return f"the trace of {' and that of '.join(idle)} holds neither kernels nor operators."
     baseline_kind, candidate_kind = pair.device_kinds
     if baseline_kind != candidate_kind:
         return "one trace has the kernels of a GPU, the other only operators on the host."

@@ -20,7 +20,7 @@ from profiler_core.analysis.ranks.job_summary import (
     idle_by_cause,
 )
 from profiler_core.analysis.step_time import Clock
-from profiler_core.analysis.unprofiled_idle import unprofiled_idle_of_job
+from profiler_core.analysis.unprofiled_idle import BEYOND_PROFILE, unprofiled_idle_of_job
 from profiler_core.analysis.waterfall import (
     CLOCKS,
     OTHER_LABELS,
@@ -45,6 +45,7 @@ _LABELS: dict[str, str] = {
     COPIES: "copies that nothing hides",
     HOST_IDLE: "idle: the host is late",
     DEVICE_IDLE: "idle: between kernels and streams",
+    BEYOND_PROFILE: OTHER_LABELS[BEYOND_PROFILE],
     CLOCKS: OTHER_LABELS[CLOCKS],
 }
 _OF_THE_DEVICE = ("idle_between_kernels", "idle_dependency", "idle_tail")

@@ -16,6 +16,8 @@ _BEFORE = 6  # characters before a difference
 _NOISE = re.compile(
     r"^(?:void\s+|at::native::|\(anonymous namespace\)::|cutlass::|std::|cub::|c10::)+"
 )
+# A kernel returns nothing; some say so through a condition on their template.
+_RETURN = re.compile(r"^(?:typename\s+)?std::enable_if(?:_t)?<.*?,\s*void>(?:::type)?\s+")
 _TEMPLATE = re.compile(r"<.*$", re.DOTALL)
 _PART = re.compile(r"[A-Za-z0-9.]+")
 _WORD = re.compile(r"\w+")
@@ -23,7 +25,12 @@ _WORD = re.compile(r"\w+")
 _FUNCTOR = re.compile(
     r"^(?!gpu_kernel_impl).*(?:[Ff]unctor|_kernel_impl|KernelImpl|_kernel_cuda|Op)"
 )
-_WRAPPERS = ("Kernel", "Kernel2", "device_kernel")  # cutlass: the argument says which kernel
+# The function whose lambda is a template's argument: "launch_clamp_scalar(at::TensorIteratorBase".
+_FUNCTION = re.compile(
+    r"\b(?!(?:lambda|operator|decltype|sizeof)\b)[A-Za-z_]\w*(?=(?:<[^<>]*>)?\()"
+)
+# cutlass: the argument says which kernel
+_WRAPPER = re.compile(r"(?:cutlass\w*::)?(?:Kernel2?|device_kernel)")
 
 # Names as C++ compilers write them: lengths before identifiers, and codes of one or two letters for
 # the rest. Only what may stand between identifiers is known here; at anything else reading ends.
@@ -38,7 +45,7 @@ _NO_NAMESPACE = "_GLOBAL__N_"  # of an anonymous one
 
 def plain_kernel_name(name: str) -> str:
     """The whole name without return type and leading namespaces."""
-    return _NOISE.sub("", name) or name
+    return _NOISE.sub("", _RETURN.sub("", name)) or name
 
 
 def unmangled_name(name: str) -> str:
@@ -99,13 +106,20 @@ def short_kernel_name(name: str, longest: int = _LONGEST) -> str:
     outer = plain_kernel_name(name)
     base = _TEMPLATE.sub("", outer).split("(")[0].strip() or outer
     arguments = outer[len(base) :]
-    if base in _WRAPPERS and arguments.startswith("<"):
+    if _WRAPPER.fullmatch(base) and arguments.startswith("<"):
         base = plain_kernel_name(arguments[1:]).split("<")[0].split(",")[0].split(">")[0] or base
         arguments = ""
+    return clipped(f"{base} {_computed(base, arguments)}".strip(), longest)
+
+
+def _computed(base: str, arguments: str) -> str:
+    """The word of a template's arguments that says what it computes; "" where none does."""
     words = (word[0] for word in _WORD.finditer(arguments))
-    specific = next((word for word in words if _FUNCTOR.search(word) and word not in base), "")
-    short = f"{base} {specific}".strip()
-    return clipped(short, longest)
+    functor = next((word for word in words if _FUNCTOR.search(word) and word not in base), "")
+    if functor or not arguments.startswith("<"):
+        return functor
+    function = _FUNCTION.search(arguments)
+    return function[0] if function else ""
 
 
 def kernel_labels(names: Sequence[str], longest: int = _LONGEST) -> list[str]:

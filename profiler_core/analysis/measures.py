@@ -9,6 +9,7 @@ from profiler_core.analysis.compare import (
     ComparedNumbers,
     Side,
     has_whole_memory,
+    is_empty,
     replays_graphs,
 )
 from profiler_core.analysis.compilation.cost import CompileCost, baseline_cost
@@ -17,7 +18,7 @@ from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.throughput import Counted
 from profiler_core.analysis.verdict_kind import VerdictKind, judge
-from profiler_core.units import format_share
+from profiler_core.units import format_duration, format_share
 
 Unit = Literal["ns", "bytes", "count", "share", "ratio", "rate"]
 Judgement = Literal["better", "worse", "same", "unjudged"]
@@ -81,14 +82,16 @@ def step_ns(side: Side, clock: Clock | None) -> float | None:
 def step_bars_of(sides: Sequence[Side]) -> tuple[tuple[str, ...], tuple[StepParts, ...]]:
     """(labels, steps) of the runs that have a whole trace, their steps divided on one clock.
 
-    What a cut trace lacks would be drawn as time in which the device is idle.
+    What a cut trace lacks would be drawn as time in which the device is idle, and all of one that
+    holds nothing to measure.
     """
     clock = common_clock(sides)
     labels, parts = [], []
     for side in sides:
-        if side.summary is not None and not side.summary.is_cut:
+        summary = side.summary
+        if summary is not None and not summary.is_cut and not is_empty(summary):
             labels.append(side.label)
-            parts.append(step_parts(side.summary, step_ns(side, clock), clock or "profiled"))
+            parts.append(step_parts(summary, step_ns(side, clock), clock or "profiled"))
     return tuple(labels), tuple(parts)
 
 
@@ -99,7 +102,14 @@ def scale_notes(labels: Sequence[str], parts: Sequence[StepParts]) -> tuple[str,
         "slower under the profiler; in the bar each kind is "
         f"shown at {format_share(step.scale)} of its time, so that the bar adds up to the step."
         for label, step in zip(labels, parts, strict=True)
-        if step.scale < 0.99
+        if _is_shown_shorter(step)
+    )
+
+
+def _is_shown_shorter(step: StepParts) -> bool:
+    """Would a table of the kinds' full times show another number for one of them?"""
+    return step.scale < 1 and any(
+        format_duration(ns) != format_duration(ns / step.scale) for ns in step.by_category.values()
     )
 
 
@@ -109,14 +119,19 @@ def measures(comparison: ComparedNumbers) -> tuple[Measure, ...]:
     clock = common_clock(sides)
     on_gpu = any(s.summary is not None and s.summary.device_kind == "gpu" for s in sides)
     whole = tuple(not side.is_cut for side in sides)
+    counted = tuple(not side.is_cut and not _lacks_kernels(side) for side in sides)
     times = _times(comparison, sides, clock)
     device = _device([_counted_alike(s, on_gpu=on_gpu) for s in sides], clock, on_gpu=on_gpu)
     rows = (
         *(times if clock == "unprofiled" else _of_whole(times, whole)),
-        *_of_whole(device, whole),
+        *_of_whole(device, counted),
         *_cost(comparison, sides),
     )
     return tuple(_judged_alike(row, comparison) for row in rows if row.is_known)
+
+
+def _lacks_kernels(side: Side) -> bool:
+    return side.summary is not None and side.summary.has_unnamed_code
 
 
 def _of_whole(rows: Iterable[Measure], whole: tuple[bool, ...]) -> Iterator[Measure]:

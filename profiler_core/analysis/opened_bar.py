@@ -75,6 +75,11 @@ _WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
     ("idle_host_launching", "The host was launching kernels more slowly than the device ran them."),
     ("idle_host_other", "The host did something else, and the device had no work."),
     ("idle_tail", "The device was done, and the step had not ended yet."),
+    (
+        "idle_beyond_profile",
+        "Without the profiler the device had no work for longer than in the profiled steps, so the "
+        "trace does not say why.",
+    ),
     ("idle", "The device had no work."),
 )
 

@@ -3,13 +3,13 @@
 The groups of the ledger say what became of which operators. Where one kernel replaces several, the
 group's time in the candidate is divided among the operators in proportion to what each took in the
 baseline, in whole nanoseconds by the largest remainder, so that the rows add up to the device time
-of both runs' steps exactly.
+of both runs' steps exactly. Where the candidate runs the same operators, each has its own.
 """
 
 from dataclasses import dataclass, field
 
 from profiler_core.analysis.apportion import apportion
-from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
+from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, GroupSide
 
 
 @dataclass(frozen=True)
@@ -95,20 +95,29 @@ def _add(sums: dict[tuple[str, bool], _Sum], number: int, group: FusionGroup) ->
         total.n += operator.n
         total.n_kernels[int(is_only)] += operator.n_kernels
         total.n_copies[int(is_only)] += operator.n_copies
-    calls = {operator.op: operator.n for operator in named.operators}
-    weights = own if sum(own.values()) else calls
-    whole = sum(weights.values())
-    candidate_ns = group.candidate.time_ns
-    parts = apportion(
-        {op: candidate_ns * weight / whole for op, weight in weights.items()}, candidate_ns
-    )
+    theirs = {operator.op: operator for operator in group.candidate.operators}
+    has_own = not is_only and theirs.keys() == own.keys()  # both run them, with kernels of its own
+    parts = {op: theirs[op].time_ns for op in own} if has_own else _parts(group, named)
     for op, part in parts.items():
         total = sums[op, is_only]
         total.time_ns[1] += part
         total.groups[number] = part
         if not is_only:
+            counted = theirs[op] if has_own else group.candidate
             total.time_ns[0] += own[op]
-            total.n_kernels[1] += group.candidate.n_kernels
-            total.n_copies[1] += group.candidate.n_copies
-        if len(parts) > 1:
+            total.n_kernels[1] += counted.n_kernels
+            total.n_copies[1] += counted.n_copies
+        if len(parts) > 1 and not has_own:
             total.shared_ns += part
+
+
+def _parts(group: FusionGroup, named: GroupSide) -> dict[str, int]:
+    """The candidate's time of a group by operator, as much as each took on the side that has it."""
+    own = {operator.op: operator.time_ns for operator in named.operators}
+    calls = {operator.op: operator.n for operator in named.operators}
+    weights = own if sum(own.values()) else calls
+    whole = sum(weights.values())
+    candidate_ns = group.candidate.time_ns
+    return apportion(
+        {op: candidate_ns * weight / whole for op, weight in weights.items()}, candidate_ns
+    )

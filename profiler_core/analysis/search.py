@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from profiler_core.analysis.item import Item
+from profiler_core.analysis.ledger.merged_calls import fall_together
 
 EntryKind = Literal[
     "finding", "module", "operator", "kernel", "group", "source line", "graph break"
@@ -33,6 +34,17 @@ _NO_MODULES = (
     "No file names modules, so no layer can be found: record the trace with with_stack=True, or "
     "the compiled run with its structured logs (TORCH_TRACE)."
 )
+_MERGED = (
+    "as no file tells which is which: search for a module in it without the number of its block."
+)
+_BY_OPERATOR = "Search for the operator of a module that is missing."
+_NO_LOG = (
+    "No file is a log of the compiler, so no graph break can be found: start the run with "
+    "TORCH_LOGS and TORCH_TRACE, and add what they write (page Compilation says how)."
+)
+_NO_BREAK = "The logs of the compiler have no graph break."
+_BREAKS = frozenset(("break", "breaks"))
+_RECOMPILING = re.compile(r"\brecompil\w*")  # "recompile" is no part of "recompilation"
 _MOST_PER_KIND = 8  # of one answer: twelve equal layers must not hide the kernel
 
 
@@ -54,25 +66,44 @@ class SearchIndex:
 
     Args:
         entries: in any order.
+        has_log: does a run say what its compiler did?
+        n_merged: calls of one compiled block that fall together, as nothing tells them apart.
+        nameless: why some groups have no module, in a sentence; "" where all have one.
     """
 
-    def __init__(self, entries: Iterable[SearchEntry]) -> None:
+    def __init__(
+        self,
+        entries: Iterable[SearchEntry],
+        has_log: bool = False,
+        n_merged: int = 0,
+        nameless: str = "",
+    ) -> None:
         self.entries = tuple(entries)
+        self._has_log = has_log
+        self._n_merged = n_merged
+        self._nameless = nameless
         self._titles = [entry.title.lower() for entry in self.entries]
         self._texts = [
             f"{title}\n{entry.detail.lower()}\n{entry.kind}"
             for title, entry in zip(self._titles, self.entries, strict=True)
         ]
 
-    @property
-    def no_match(self) -> str:
-        """What is said where nothing matches."""
+    def no_match(self, query: str) -> str:
+        """What is said where nothing matches these words."""
+        if self.entries and _BREAKS & set(query.lower().split()):
+            has_break = any(entry.kind == "graph break" for entry in self.entries)
+            why = _NO_BREAK if self._has_log else _NO_LOG
+            return _NO_MATCH if has_break else f"{_NO_MATCH} {why}"
+        if self._n_merged and any(letter.isdecimal() for letter in query):
+            return f"{_NO_MATCH} {fall_together(self._n_merged)}, {_MERGED}"
         named = not self.entries or any(entry.kind == "module" for entry in self.entries)
-        return _NO_MATCH if named else f"{_NO_MATCH} {_NO_MODULES}"
+        if not named:
+            return f"{_NO_MATCH} {_NO_MODULES}"
+        return f"{_NO_MATCH} {self._nameless} {_BY_OPERATOR}" if self._nameless else _NO_MATCH
 
     def search(self, query: str, most: int) -> tuple[SearchEntry, ...]:
         """The best entries for some words, best first; none for no word."""
-        whole = " ".join(query.lower().split())
+        whole = _RECOMPILING.sub("recompil", " ".join(query.lower().split()))
         words = [word for word in whole.split() if word not in _FILLERS] or whole.split()
         if not words:
             return ()
@@ -81,7 +112,7 @@ class SearchIndex:
         ranked = []
         for number, text in enumerate(self._texts):
             entry = self.entries[number]
-            if all(word in text for word in words) and _is_below(entry.module, indices):
+            if all(_occurs(word, text) for word in words) and _is_below(entry.module, indices):
                 rank = _rank(self._titles[number], whole, words)
                 if indices and entry.kind == "module" and entry.title.endswith(f".{indices[-1]}"):
                     rank = 0  # the layer itself
@@ -111,6 +142,11 @@ def _without_indices(words: list[str]) -> tuple[list[str], list[str]]:
         else:
             left.append(word)
     return left, indices
+
+
+def _occurs(word: str, text: str) -> bool:
+    """Is a word in a text, as torch writes it or as NCCL does: all_reduce, AllReduce?"""
+    return word in text or word.replace("_", "") in text
 
 
 def _is_below(modules: str, indices: list[str]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from profiler_core.analysis.ledger.result import NO_KERNELS
+from profiler_core.analysis.categories import COPIES
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.summary import Summary
 
@@ -64,9 +64,9 @@ def _exposed(total_ns: Mapping[str, float], path: CriticalPath) -> dict[str, flo
 
     That is what nothing is computed beside, and by what transfers slow the kernels beside them.
     """
-    copies_ns = sum(ns for name, ns in total_ns.items() if name in NO_KERNELS)
+    copies_ns = sum(ns for name, ns in total_ns.items() if name in COPIES)
     exposed = path.exposed_copy_ns / copies_ns if copies_ns else 0.0
-    shown = {name: ns * exposed if name in NO_KERNELS else ns for name, ns in total_ns.items()}
+    shown = {name: ns * exposed if name in COPIES else ns for name, ns in total_ns.items()}
     if "communication" in shown:
         shown["communication"] = path.exposed_transfer_ns + path.slowed_ns
     return shown

@@ -18,6 +18,7 @@ from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.recording import TORCH, recorded_by
 from profiler_core.analysis.steps import Step, Window, window_of
 from profiler_core.analysis.trace_notes import trace_notes
+from profiler_core.analysis.unnamed_code import has_unnamed_code
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
 
@@ -64,6 +65,7 @@ class Summary:
     is_cut: bool = False  # an unknown part of the file is missing: no number is one of a whole run
     critical: CriticalPath | None = None  # of a job of ranks: whose times these are then
     replays: ReplayJoin | None = None  # of graphs, over the whole trace; None: it replays none
+    has_unnamed_code: bool = False  # its compiled code's kernels are in no number of it
     is_graph_capture: bool = False  # what it recorded is the making of graphs, which others replay
 
     @property
@@ -123,6 +125,7 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
     counts = {cat: events_in_steps.filter(pl.col("cat") == cat) for cat in (KERNEL, MEMCPY, MEMSET)}
     on_gpu = trace.has_device_events
     launch = launches(events_in_steps) if on_gpu and trace.runtime.height else None
+    unnamed = has_unnamed_code(trace)
     join = replayed_calls(trace).join
     idle = idle_time(trace, events_in_steps, window, busiest.device) if launch and times else None
     return Summary(
@@ -154,11 +157,12 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         memory=peak_memory(trace, measurement),
         device=device_of(trace, busiest.device if on_gpu else None),
         devices=times,
-        notes=trace_notes(trace, window, events_in_steps, times, launch),
+        notes=trace_notes(trace, window, events_in_steps, times, launch, unnamed=unnamed),
         recorded_by=recorded_by(trace),
         n_late_gaps=idle.n_late if idle else 0,
         own_gap_ns=idle.own_gap_ns if idle else 0.0,
         is_cut=trace.tally.is_cut,
         replays=join if join.n_replays else None,
+        has_unnamed_code=unnamed,
         is_graph_capture=join.n_captured_here > trace.device.height,
     )

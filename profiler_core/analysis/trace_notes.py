@@ -11,8 +11,11 @@ from profiler_core.analysis.graph_replays.servers import server_of
 from profiler_core.analysis.launches import Launches
 from profiler_core.analysis.recording import recording_notes, recording_of
 from profiler_core.analysis.steps import Window
+from profiler_core.analysis.unnamed_code import UNNAMED_CODE
+from profiler_core.analysis.without_work import without_work
 from profiler_core.analysis.wording.replays import replay_notes
 from profiler_core.analysis.wording.sentence import listed
+from profiler_core.analysis.wording.without_work import what_it_holds
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import Trace
 from profiler_core.units import format_count
@@ -28,6 +31,8 @@ def trace_notes(
     events: pl.DataFrame,
     times: tuple[GpuTime, ...],
     launch: Launches | None,
+    *,
+    unnamed: bool,
 ) -> tuple[str, ...]:
     """The sentences.
 
@@ -37,20 +42,16 @@ def trace_notes(
         events: the device work inside the window, with its `step`.
         times: of each device, the busiest first.
         launch: None where launches cannot be counted.
+        unnamed: the kernels of compiled code have no names in it.
     """
-    notes = _damage(trace.tally)
     recording = recording_of(trace)
-    if recording is not None:
-        notes += recording_notes(recording)
-    elif not trace.has_device_events:
-        notes.append(_without_gpu_events(trace))
+    notes = _damage(trace.tally)
+    notes += _of_torch(trace, window) if recording is None else recording_notes(recording)
     hidden = memory_note(trace)
     if hidden:
         notes.append(hidden)
-    if recording is None and not window.annotated:
-        notes.append(
-            "The trace has no ProfilerStep annotations: the numbers are for the whole trace."
-        )
+    if unnamed:
+        notes.append(UNNAMED_CODE)
     if window.n_left_over:
         notes.append(
             f"{_events(window.n_left_over)} had been launched before the first profiled step: "
@@ -88,6 +89,19 @@ def cut_clause(labels: Sequence[str]) -> str:
     return f"the traces of {listed(labels)} are cut, and what they lack is not known."
 
 
+def _of_torch(trace: Trace, window: Window) -> list[str]:
+    """What a trace of the torch profiler lacks: all work, the GPU's, or marks of the steps."""
+    lacking = without_work(trace)
+    if lacking is not None:
+        return [what_it_holds(lacking)]
+    notes = [] if trace.has_device_events else [_without_gpu_events(trace)]
+    if not window.annotated:
+        notes.append(
+            "The trace has no ProfilerStep annotations: the numbers are for the whole trace."
+        )
+    return notes
+
+
 def _damage(tally: Tally) -> list[str]:
     """What the reader had to mend or leave out: whatever it was, numbers may lack it."""
     notes = []
@@ -117,8 +131,6 @@ def _unread(keys: Mapping[str, int]) -> str:
 def _without_gpu_events(trace: Trace) -> str:
     """A CPU run, or a GPU run whose kernels are missing: Kineto writes them at the file's end."""
     gpu = _first_gpu(trace)
-    if not trace.n_events:
-        return "The trace holds no events."
     if gpu is None and not trace.runtime.height:
         return MEASURED_ON_THE_CPU
     reason = (

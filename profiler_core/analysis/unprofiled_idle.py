@@ -3,7 +3,9 @@
 Device work is as in the trace, so a shorter step has less idle time. The device's own pace from
 kernel to kernel stays; the rest is shared out in the profiled proportions (docs/columns.md,
 Waterfall and fusion). Of a job of ranks long pauses of the late rank's host and a pipeline's bubble
-stay as well, and no waiting for another rank is longer than under the profiler.
+stay as well, and no waiting for another rank is longer than under the profiler: what a job's step
+idles beyond the profiled one is counted to its host's causes in their profiled proportions, which
+no trace shows.
 """
 
 from collections.abc import Mapping
@@ -12,7 +14,9 @@ from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.host_bound import as_idle, untold_waiting
 from profiler_core.analysis.ranks.job_summary import BUBBLE, LATE_RANK, idle_by_cause
 
-IDLE = "idle"  # of no known cause
+IDLE = "idle"  # all of it, where the trace tells no causes
+# Beyond what the profiled steps show, where these have no cause of the host's to count it to.
+BEYOND_PROFILE = "idle_beyond_profile"
 OWN_PACE = "idle_between_kernels"
 _BUBBLE = f"idle_{BUBBLE}"
 _LATE_IDLE = f"idle_{LATE_RANK}"
@@ -25,7 +29,7 @@ def unprofiled_idle(
     path: CriticalPath | None,
     step_ns: float,
 ) -> dict[str, float]:
-    """Idle time per step as "idle_<cause>", "idle" where no cause is known; sums to `idle_ns`.
+    """Idle time per step as "idle_<cause>", with `BEYOND_PROFILE`; sums to `idle_ns`.
 
     Args:
         by_cause_ns: profiled, per step.
@@ -71,16 +75,15 @@ def _host_shares(
     rest_ns -= sum(fixed.values())
     total_ns = sum(host.values())
     if total_ns == 0:
-        shares = {IDLE: rest_ns}
+        shares = {BEYOND_PROFILE: rest_ns}
     elif path is None or rest_ns <= total_ns:
         shares = {key: ns * rest_ns / total_ns for key, ns in host.items()}
     else:
         own = {key: ns for key, ns in host.items() if key.startswith("idle_host_")}
         own_ns = sum(own.values())
         more_ns = rest_ns - total_ns
-        more = (
-            {key: more_ns * ns / own_ns for key, ns in own.items()} if own_ns else {IDLE: more_ns}
-        )
+        more = {key: more_ns * ns / own_ns for key, ns in own.items() if own_ns}
+        more = more or {BEYOND_PROFILE: more_ns}
         shares = {key: host.get(key, 0.0) + more.get(key, 0.0) for key in {**host, **more}}
     for key, ns in fixed.items():
         shares[key] = shares.get(key, 0.0) + ns

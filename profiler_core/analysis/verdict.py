@@ -24,6 +24,7 @@ class Claim(StrEnum):
     TOO_FEW_ROUNDS = "too few rounds"
     CUT_TRACE = "cut trace"
     GRAPH_CAPTURE = "capture of graphs"
+    UNNAMED_CODE = "compiled code without names"
     EMPTY_TRACE = "empty trace"
     OTHER_DEVICE = "one side without GPU events"
     NO_TRACE = "no trace"
@@ -109,6 +110,8 @@ def _without_verdict(c: CandidateComparison) -> Claim:
         return Claim.CUT_TRACE
     if c.graph_captures:
         return Claim.GRAPH_CAPTURE
+    if c.unnamed_code:
+        return Claim.UNNAMED_CODE
     if c.empty_traces:
         return Claim.EMPTY_TRACE
     if set(c.device_kinds) == {"gpu", "cpu"}:

@@ -28,7 +28,7 @@ from profiler_core.analysis.ranks.job_summary import (
 )
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.summary import Summary
-from profiler_core.analysis.unprofiled_idle import IDLE, OWN_PACE, unprofiled_idle
+from profiler_core.analysis.unprofiled_idle import BEYOND_PROFILE, IDLE, OWN_PACE, unprofiled_idle
 
 # Bars of device work, in the order of the design, with their labels.
 WORK_CLASSES: dict[str, str] = {
@@ -64,6 +64,7 @@ OTHER_LABELS: dict[str, str] = {
     "idle_host_other": "idle: other work of the host",
     "idle_tail": "idle: end of the step",
     "idle_other": "idle: cause unknown",
+    BEYOND_PROFILE: "idle: only without the profiler",
 }
 
 _CLASS_OF: dict[str, str] = {
@@ -172,7 +173,7 @@ def waterfall(
             baseline_ns=whole_ns[0].get(key, 0),
             candidate_ns=whole_ns[1].get(key, 0),
             estimated=scales != (1.0, 1.0)
-            or (clock == "unprofiled" and key.startswith("idle_") and key != OWN_PACE),
+            or (clock == "unprofiled" and key.startswith("idle_") and key not in _MEASURED_IDLE),
             groups=tuple(parts.get(key, ())),
         )
         for key in order
@@ -194,8 +195,11 @@ _ORDER_OF_OTHERS = (
     CLOCKS,
     LATE_WORK,
     *(f"idle_{cause}" for cause in (LATE_RANK, BUBBLE, OTHER_RANKS, SLOWED, *CAUSES)),
+    BEYOND_PROFILE,
     IDLE,
 )
+# Not divided in the proportions of the profiled steps.
+_MEASURED_IDLE = (OWN_PACE, BEYOND_PROFILE)
 
 
 def _hides_who_is_late(summary: Summary, step_ns: int) -> bool:
@@ -336,7 +340,7 @@ def _notes(
     if CLOCKS in present:
         notes.append(
             f"{_whose_device(summaries)} was busy for longer in the trace than a whole step took "
-            "unprofiled: its clocks differed between the two measurements."
+            "unprofiled: its kernels took longer under the profiler."
         )
     if any(len(summary.devices) > 1 for summary in summaries):
         notes.append("Busy time is that of the busiest device; the others count as overlap.")

@@ -9,6 +9,7 @@ from profiler_core.analysis.wording.experiment import (
     evidence,
     headline,
     outcome,
+    setting_name,
 )
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.record import Answer, means
@@ -59,6 +60,7 @@ class TrialAnswer(Answer, frozen=True):
     against: Annotated[Ratio | None, means("that one's step time over its own: {keys}")]
     first_call_seconds: Annotated[float | None, means("compilation included", "s")]
     peak_memory_bytes: int | None
+    n_graph_breaks: Annotated[int | None, means("in its logs; null: it has none")]
     numerics: Annotated[str | None, means("`right`, `wrong`, `not comparable`")]
     predicted: Annotated[tuple[Gain, ...], means("what findings said of its levers: {keys}")]
     realised_ns: Annotated[float | None, means("per step, against `held_against`")]
@@ -129,8 +131,8 @@ def experiment_answer(experiment: Experiment, code: str) -> ExperimentAnswer:
         n_captures=len(batches),
         baseline_step_time_ns=batches[-1].baseline_ns if batches else None,
         best=_best(experiment, code),
-        responsible=tuple(map(_effect, own)),
-        harmful=None if harmful is None else _effect(harmful),
+        responsible=tuple(_effect(experiment, effect) for effect in own),
+        harmful=None if harmful is None else _effect(experiment, harmful),
         trials=tuple(
             _trial(experiment, trial, batch.phase, batch.capture_id, batch.held_against(trial))
             for batch in batches
@@ -172,25 +174,24 @@ def cold_first_call_s(experiment: Experiment, trial: Trial) -> float | None:
     return first.first_call_s if first is not None else None
 
 
-def _effect(effect: Effect) -> EffectAnswer:
-    return EffectAnswer.of(effect, sentence=effect_sentence(effect))
+def _effect(experiment: Experiment, effect: Effect) -> EffectAnswer:
+    return EffectAnswer.of(effect, sentence=effect_sentence(effect, experiment))
 
 
 def _trial(
     experiment: Experiment, trial: Trial, phase: str, capture_id: str, reference: Setting | None
 ) -> TrialAnswer:
-    held = None
-    if reference is not None:
-        held = next((t.variant for t in experiment.trials if t.setting == reference), None)
+    other = setting_name(reference, experiment)
     return TrialAnswer.of(
         trial,
         phase=phase,
         capture_id=capture_id,
-        outcome=outcome(trial, leader_of(experiment), reference),
+        outcome=outcome(trial, leader_of(experiment), other),
         step_time_ns=trial.step_ns,
         step_time_low_ns=trial.step_low_ns,
         step_time_high_ns=trial.step_high_ns,
-        held_against=held,
+        held_against=None if reference is None else other,
         first_call_seconds=trial.first_call_s,
         peak_memory_bytes=trial.peak_bytes,
+        n_graph_breaks=trial.n_breaks,
     )

@@ -49,7 +49,7 @@ class FindingDetails(FindingHead, frozen=True):
     evidence: Annotated[str, means("what was measured, and what the number rests on")]
     advice: Annotated[str, means("what to try")]
     one_off_ns: Annotated[
-        float | None, means("what it costs once, such as compiling again; null where unknown", "ns")
+        float | None, means("once (at least that, where `evidence` says so); null: unknown", "ns")
     ]
     locations: Annotated[
         tuple[Place, ...], means("lines of code that it names, with the whole path: {keys}")
@@ -87,7 +87,8 @@ class BarHead(Answer, frozen=True):
         means(
             "`gemm_conv`, `attention`, `pointwise`, `optimizer`, `engine`, `other_compute`, "
             "`communication`, `copy`; `overlap` (taken back where streams overlap), `clocks`; "
-            "`idle_…` with the causes above, or `idle` where they are not known"
+            "`idle_…` with the causes above, `idle_beyond_profile` (more than the profiled steps "
+            "show), or `idle` where the trace tells no causes"
         ),
     ] = msgspec.field(name="class")
     label: Annotated[str, means("in words")]

@@ -206,11 +206,17 @@ class LogsAnswer(Answer, frozen=True):
     ]
     fusion_refusals: Annotated[tuple[FusionDecision, ...], means("from TORCH_LOGS=fusion: {keys}")]
     graph_break_cost: Annotated[
-        BreakCostAnswer | None, means("all breaks together, per step: {keys}", "ns")
+        BreakCostAnswer | None,
+        means("all breaks together whose cost is known, per step: {keys}", "ns"),
     ]
     regions: Annotated[
         tuple[RegionTax, ...],
-        means("per compiled region and step, profiled: {keys}", "ns", lookup_ns="guards"),
+        means(
+            "per compiled region and step, profiled: {keys}",
+            "ns",
+            lookup_ns="guards",
+            is_missed="no region, but lookups in which no compiled code fitted",
+        ),
     ]
     compile_time: Annotated[
         CompileTime | None,

@@ -43,9 +43,11 @@ def check_own_code(text: str, *, looks_at_file: bool = True) -> str:
             f"{path} cannot be read: {error.strerror}.", remedy="Name a file on this machine."
         ) from error
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        line, what = "", str(error)
+        if isinstance(error, SyntaxError):  # whose text has file and line once more
+            line, what = f", line {error.lineno}", error.msg
         raise BadInput(
-            f"{path} is not valid Python{line}: {error}.", remedy="Correct it."
+            f"{path} is not valid Python{line}: {what}.", remedy="Correct it."
         ) from error
     _check_defined(tree, path, function)
     return f"{path}:{function}"
@@ -76,7 +78,7 @@ def _check_defined(tree: ast.Module, path: Path, function: str) -> None:
 
 
 def _names(tree: ast.Module) -> tuple[set[str], bool]:
-    """The module's names, and whether these are all (a star import or a branch may add more)."""
+    """Names that may be called, and whether these are all (a star import or a branch may add)."""
     names: set[str] = set()
     is_complete = True
     for node in tree.body:
@@ -87,11 +89,11 @@ def _names(tree: ast.Module) -> tuple[set[str], bool]:
                 names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
             case ast.AnnAssign(target=ast.Name(id=name)):
                 names.add(name)
-            case ast.Import() | ast.ImportFrom():
+            case ast.ImportFrom():
                 names |= {alias.asname or alias.name for alias in node.names}
                 is_complete &= all(alias.name != "*" for alias in node.names)
-            case ast.Expr():
-                pass
+            case ast.Import() | ast.Expr():
+                pass  # nobody calls a module
             case _:
                 is_complete = False
     return names, is_complete

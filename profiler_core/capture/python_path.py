@@ -4,14 +4,16 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from profiler_core.errors import CaptureFailed
-from profiler_core.home import expanded
+from profiler_core.home import expanded, is_there
 
 IS_PYTHON = re.compile(r"(pypy|python)[\d.]*t?(\.exe)?")  # the name of an interpreter
 # Where an environment keeps its interpreter: venv and conda, and the same on Windows.
 _INSIDE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+_LONGEST_SHOWN = 300  # characters of a path
 _REMEDY = "Pass --python path/to/venv/bin/python, or the folder of a virtual environment."
 
 
@@ -27,16 +29,18 @@ def python_at(text: str) -> str:
     """
     path = expanded(text.strip())
     is_name = len(path.parts) == 1
-    if is_name and (IS_PYTHON.fullmatch(path.name) or not path.exists()):
+    if is_name and (IS_PYTHON.fullmatch(path.name) or not is_there(path)):
         executable = shutil.which(str(path))
         if executable is not None:
             return executable
-        if not path.exists():
-            raise CaptureFailed(f"There is no interpreter {path} on the PATH.", remedy=_REMEDY)
-    if path.is_dir():
+        if not is_there(path):
+            raise CaptureFailed(
+                f"There is no interpreter {_shown(path)} on the PATH.", remedy=_REMEDY
+            )
+    if is_there(path) and path.is_dir():
         return _inside(path.absolute())
     path = path.absolute()
-    if not path.exists():
+    if not is_there(path):
         raise CaptureFailed(_absence(path), remedy=_REMEDY)
     return str(path)
 
@@ -75,6 +79,11 @@ def _inside(folder: Path) -> str:
 
 
 def _absence(path: Path) -> str:
-    if path.is_symlink():
+    with suppress(OSError):  # longer than the system's names are, or no link
         return f"{path} is a link to {path.readlink()}, which does not exist any more."
-    return f"The interpreter {path} does not exist."
+    return f"The interpreter {_shown(path)} does not exist."
+
+
+def _shown(path: Path) -> str:
+    text = str(path)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison, TwoNumbers
+from profiler_core.analysis.rows.categories import calls_head
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.answers.compare import comparison_answer
@@ -113,8 +114,8 @@ def _categories(c: CandidateComparison) -> str:
     ]
     head = [
         "category, per step",
-        f"n {c.baseline_label}",
-        f"n {c.label}",
+        calls_head(c.baseline_label),
+        calls_head(c.label),
         c.baseline_label,
         c.label,
         "change",

@@ -9,11 +9,13 @@ from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.experiment.realised import predictions_of
 from profiler_core.analysis.rows.experiment import saved_text
 from profiler_core.analysis.wording.experiment import (
+    breaks_lines,
     evidence,
     gain_text,
     headline,
     outcome,
     responsible,
+    setting_name,
 )
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.answers.encoding import write_json
@@ -151,18 +153,22 @@ def text_of(experiment: Experiment) -> str:
     rows = [
         [
             trial.variant,
-            outcome(trial, leader, batch.held_against(trial)),
+            outcome(trial, leader, setting_name(batch.held_against(trial), experiment)),
             format_duration(trial.step_ns),
             "–" if trial.speedup is None else format_ratio(trial.speedup.ratio),
             ", ".join(map(gain_text, predictions_of(trial, batch, experiment)[:1])) or "–",
             saved_text(trial),
             format_duration(None if trial.first_call_s is None else trial.first_call_s * 1e9),
             format_bytes(trial.peak_bytes),
+            ", ".join(breaks_lines(trial, batch.held_against(trial), experiment)) or "–",
         ]
         for batch in experiment.batches
         for trial in batch.trials
     ]
-    heads = ["setting", "", "step", "speed-up", "predicted", "saved", "first call", "memory"]
+    heads = [
+        "setting", "", "step", "speed-up", "predicted", "saved", "first call", "memory",
+        "graph breaks",
+    ]  # fmt: skip
     parts = [
         f"{plain(headline(experiment))}\n{evidence(experiment)}",
         table(heads, rows, n_text=2),

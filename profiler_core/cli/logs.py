@@ -11,6 +11,7 @@ from profiler_core.analysis.compilation.report import (
     compilation_report,
     place_text,
 )
+from profiler_core.analysis.wording.compilation import unpriced_clause
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.logs import logs_answer
 from profiler_core.cli.table import clipped, n_more, table
@@ -125,22 +126,14 @@ def _headline(report: CompilationReport) -> str:
         again = (
             f", {format_duration(report.recompile_ns)} of it again" if report.recompile_ns else ""
         )
+        if again and report.n_untimed_recompiles:
+            again += f" (not known of {format_count(report.n_untimed_recompiles)})"
         lines.append(f"Compiling took {format_duration(compile_time.seconds * 1e9)}{again}.")
     if report.break_even_steps is not None:
         lines.append(f"It has paid for itself after {format_count(report.break_even_steps)} steps.")
     elif report.no_break_even == NoBreakEven.CANNOT_BE_TOLD:
         lines.append("Whether it pays for itself cannot be told: see compare.")
-    cost = report.break_cost
-    if cost and report.breaks:
-        low, high = (format_duration(ns) for ns in cost.range_ns)
-        lines.append(
-            f"All breaks together cost {format_duration(cost.cost_ns)} ({low} to {high}) of "
-            f"{format_duration(cost.step_ns)} per step ({cost.clock} clock)."
-            if cost.cost_ns
-            else f"The breaks cost nothing: the device hides the host's work ({cost.clock} clock)."
-            if cost.n
-            else "No compiled call follows a break in the trace: what comes after runs eager."
-        )
+    lines += _break_cost(report)
     if report.eager_only:
         lines.append("No compiled region is left in the trace: everything runs eager.")
     lines += [
@@ -149,6 +142,28 @@ def _headline(report: CompilationReport) -> str:
         for hit in log.limit_hits
     ]
     return "\n".join(lines)
+
+
+def _break_cost(report: CompilationReport) -> list[str]:
+    """What the breaks cost, and of how many it is not known; [] without a break or a trace."""
+    cost = report.break_cost
+    if cost is None or not report.breaks:
+        return []
+    if not cost.n:
+        return ["No compiled call follows a break in the trace: what comes after runs eager."]
+    if not cost.cost_ns:
+        return [f"The breaks cost nothing: the device hides the host's work ({cost.clock} clock)."]
+    n, n_unpriced = len(report.breaks), report.n_unpriced_breaks
+    subject = "All breaks together cost" if n > 1 else "The break costs"
+    if n_unpriced:
+        n_priced = n - n_unpriced
+        subject = "One break costs" if n_priced == 1 else f"{format_count(n_priced)} breaks cost"
+    low, high = (format_duration(ns) for ns in cost.range_ns)
+    others = f"; {unpriced_clause(n_unpriced)}" if n_unpriced else ""
+    return [
+        f"{subject} {format_duration(cost.cost_ns)} ({low} to {high}) of "
+        f"{format_duration(cost.step_ns)} per step ({cost.clock} clock){others}."
+    ]
 
 
 def _extent(hit: LimitHit) -> str:

@@ -91,6 +91,7 @@ def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
 
 
 def _segments_text(segments: Segments) -> str:
+    where = " outside of private pools" if segments.has_private_pools else ""
     rows = [
         ["reserved", format_bytes(segments.reserved_bytes), ""],
         ["allocated", format_bytes(segments.allocated_bytes), ""],
@@ -101,7 +102,7 @@ def _segments_text(segments: Segments) -> str:
         ],
         ["free, whole segments", format_bytes(segments.whole_free_bytes), ""],
         ["free, in private pools", format_bytes(segments.private_free_bytes), ""],
-        ["largest free block", format_bytes(segments.largest_free_bytes), ""],
+        [f"largest free block{where}", format_bytes(segments.largest_free_bytes), ""],
     ]
     pools = [
         [f"pool {pool.name}", format_bytes(pool.reserved_bytes), f"{pool.n_segments} segments"]

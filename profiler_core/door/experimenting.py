@@ -5,14 +5,20 @@ from dataclasses import dataclass
 import msgspec
 
 from profiler_core import home
-from profiler_core.analysis.experiment.choice import variant_of
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.door.asker import Asker, Refused, check_may_capture
 from profiler_core.door.audited import LONGEST_TITLE, for_code_of, owner_for, whose, write_down
 from profiler_core.door.deeds import stop
-from profiler_core.door.interpreters import check_workload, with_listed_interpreters
+from profiler_core.door.interpreters import check_word, check_workload, with_listed_interpreters
 from profiler_core.errors import BadInput
-from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of, words_of
+from profiler_core.experiments.request import (
+    budget_seconds,
+    new_experiment,
+    spec_of,
+    with_enough_rounds,
+    words_of,
+    words_to_try,
+)
 from profiler_core.jobs import service as jobs
 from profiler_core.jobs.runner import check_runner
 from profiler_core.model.experiment import Experiment
@@ -67,11 +73,7 @@ def resume_experiment(asker: Asker | None, experiment_id: str) -> None:
         BadInput: there is no such experiment, or it runs.
     """
     asker = check_may_capture(asker)
-    experiment = read_experiment(home.runs_directory(), experiment_id)
-    folder = folder_of(home.runs_directory(), experiment_id)
-    owner = owner_of(folder)
-    if owner not in (None, owner_for(asker)) and "delete" not in asker.deeds:
-        raise Refused("This experiment is somebody else's.", remedy="Start one of your own.")
+    experiment = _own(asker, experiment_id)
     job = job_of(experiment_id)
     if (job is not None and job.is_live) or experiment.state == "running":
         raise BadInput(f"{experiment.title} is on its way.", remedy="Wait for its end.")
@@ -80,12 +82,42 @@ def resume_experiment(asker: Asker | None, experiment_id: str) -> None:
             "Captures here run as another user of the system, who cannot go on with an experiment.",
             remedy="Start it anew.",
         )
-    if (folder / IMPORTED).exists():  # of a time when `runner_user` was set
-        raise BadInput(
+    _check_written_here(experiment_id)
+    _submit(asker, experiment)
+
+
+def start_with_enough_rounds(asker: Asker | None, experiment_id: str) -> str:
+    """Submit a new experiment that times what an earlier one did, with enough rounds to tell.
+
+    Returns:
+        The id of the new one.
+
+    Raises:
+        Refused: this person may not capture, or it is somebody else's.
+        BadInput: there is no such experiment, or another user of the system wrote it down.
+    """
+    asker = check_may_capture(asker)
+    experiment = _own(asker, experiment_id)
+    _check_written_here(experiment_id)
+    again = with_enough_rounds(experiment)
+    _submit(asker, again)
+    return again.experiment_id
+
+
+def _own(asker: Asker, experiment_id: str) -> Experiment:
+    experiment = read_experiment(home.runs_directory(), experiment_id)
+    owner = owner_of(folder_of(home.runs_directory(), experiment_id))
+    if owner not in (None, owner_for(asker)) and "delete" not in asker.deeds:
+        raise Refused("This experiment is somebody else's.", remedy="Start one of your own.")
+    return experiment
+
+
+def _check_written_here(experiment_id: str) -> None:
+    if (folder_of(home.runs_directory(), experiment_id) / IMPORTED).exists():
+        raise BadInput(  # of a time when `runner_user` was set
             "Another user of the system wrote down what this experiment runs.",
             remedy="Start it anew.",
         )
-    _submit(asker, experiment)
 
 
 def cancel_experiment(asker: Asker | None, experiment_id: str) -> None:
@@ -115,15 +147,14 @@ def _submit(asker: Asker, experiment: Experiment) -> None:
     spec = with_listed_interpreters(spec_of(experiment), asker)
     check_workload(spec)
     experiment = msgspec.structs.replace(experiment, words=tuple(words_of(spec)))
+    words = [
+        *words_to_try(experiment),
+        f"--experiment={experiment.experiment_id}",
+    ]
+    for word in words:
+        check_word(word)
     title = f"Try settings of {experiment.title}"[:LONGEST_TITLE]
     write_down(asker, "try", title, device=spec.device, python=spec.python)
-    words = [
-        *experiment.words,
-        f"--experiment={experiment.experiment_id}",
-        f"--budget={experiment.budget_s:.0f}s",
-        f"--from={variant_of(experiment.start)}",
-        *([f"--levers={','.join(experiment.levers)}"] if experiment.levers else []),
-    ]
     if runner is None:  # that user makes the folder itself, and it is taken in at the end
         write_experiment(out, experiment)
         folder = folder_of(out, experiment.experiment_id)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from profiler_core.experiments.machine import Machine
 
 GPU_ONLY = "it is for GPUs, and this runs on the CPU"
+LEFT_ALONE = "only the script compiles here, and its calls of torch.compile are not given it"
 CPU_ONLY = "it is for the CPU, and this runs on a GPU"
 
 

@@ -5,14 +5,16 @@ installed torch has an option of Inductor's or Dynamo's is asked of it (`config_
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from profiler_core.analysis.experiment.choice import Choice
 from profiler_core.capture.process_settings import SETTINGS
-from profiler_core.capture.variant_spec import parse_variant
+from profiler_core.capture.variant_spec import MODES, parse_variant
 from profiler_core.errors import BadInput
 from profiler_core.experiments.lever import (
     COMPILED_AUTOGRAD,
     GPU_ONLY,
+    LEFT_ALONE,
     PYTHON_REDUCER,
     Lever,
     attention,
@@ -169,7 +171,7 @@ LEVERS: tuple[Lever, ...] = (
           of_machine=cores),
 )  # fmt: skip
 
-# What a finding asks for (the lever of its change, else its own key) -> the levers that may do it,
+# What a finding asks for (`machine.what_it_asks`) -> the levers that may do it,
 # each with the one word that does; "": whichever. The first does what the finding predicts, the
 # others a part of it at most.
 CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -180,7 +182,8 @@ CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "even_shapes": (("precision", "bf16-autocast"), ("shape_padding", "")),
     "channels_last": (("channels_last", ""),),
     "fused_optimizer": (("optimizer", ""),),
-    "no_breaks": (("capture_scalar_outputs", ""), ("capture_dynamic_output_shape_ops", "")),
+    "capture_scalar_outputs": (("capture_scalar_outputs", ""),),
+    "capture_dynamic_output_shape_ops": (("capture_dynamic_output_shape_ops", ""),),
     "no_skips": (("recompile_limit", ""),),
     "fewer_threads": (("threads", ""), ("cpus", "")),
     "hidden_transfers": (
@@ -275,18 +278,34 @@ def fitting(
         key, asked = _lever_and_word(name)
         lever = BY_NAME.get(key)
         if lever is None or (asked and asked not in lever.values(machine)):
-            choices.append(Choice(key, asked, 1.0))  # of somebody's own
-            continue
-        why = why_not(lever, machine, is_asked_for=bool(names))
-        words = [w for w in lever.values(machine) if machine.on_gpu or w not in _GPU_WORDS]
-        if asked:
-            why = why or (None if asked in words else GPU_ONLY)
-            words = [asked]
+            words, why, worth = [asked], None, 1.0  # of somebody's own
+        else:
+            why = why_not(lever, machine, is_asked_for=bool(names))
+            words = [w for w in lever.values(machine) if machine.on_gpu or w not in _GPU_WORDS]
+            worth = lever.worth
+            if asked:
+                why = why or (None if asked in words else GPU_ONLY)
+                words = [asked]
+        if machine.is_left_alone:
+            words, why = _without_arguments(words, why)
         if why is not None:
             unfit.append(Unfit(lever=name, why=why))
             continue
-        choices += [Choice(key, word, lever.worth - 0.01 * n) for n, word in enumerate(words)]
+        choices += [Choice(key, word, worth - 0.01 * n) for n, word in enumerate(words)]
     return tuple(choices), tuple(unfit)
+
+
+def _without_arguments(words: Sequence[str], why: str | None) -> tuple[list[str], str | None]:
+    """Those words that reach the script's own calls, and why the lever does not fit, if so."""
+    reaching = [word for word in words if not is_argument(word)]
+    return reaching, why or (None if reaching else LEFT_ALONE)
+
+
+def is_argument(word: str) -> bool:
+    """Whether a word of a variant only says what is given to torch.compile, or what is compiled."""
+    variant = parse_variant(word if word in MODES else f"default+{word}")
+    plain = replace(variant, mode="default", dynamic=None, fullgraph=False, backend_options=())
+    return plain.label == "default" or bool(variant.target)
 
 
 def why_not(lever: Lever, machine: Machine, *, is_asked_for: bool) -> str | None:

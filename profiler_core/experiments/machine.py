@@ -17,6 +17,7 @@ class Machine:
 
     n_ranks: processes that make a step together; parallel: how they share the work, as built-in
     workloads are called ("ddp", "fsdp", "tp", "pp"); None: only the user's own code knows.
+    is_left_alone: the script alone compiles; its calls of torch.compile get no arguments of ours.
     categories: kinds of kernels of the workload; asked: what its findings ask for, see
     `levers.CALLS`. None: nothing was traced yet.
     """
@@ -29,6 +30,7 @@ class Machine:
     first_threads: tuple[int, ...] = ()  # a CPU of each of them
     n_ranks: int = 1
     parallel: str | None = None
+    is_left_alone: bool = False
     categories: frozenset[str] | None = None
     asked: frozenset[str] | None = None
 
@@ -42,15 +44,29 @@ class Machine:
         """Whether it calls scaled_dot_product_attention, as far as that is known."""
         return self.categories is None or _ATTENTION in self.categories
 
-    def seen(self, summary: Summary, findings: tuple[Finding, ...]) -> "Machine":
-        """The same with what a trace of the workload shows."""
+    def seen(
+        self, summary: Summary, findings: tuple[Finding, ...], *, trains: bool | None = None
+    ) -> "Machine":
+        """The same with what a capture of the workload shows.
+
+        Args:
+            summary: of its trace.
+            findings: in it.
+            trains: a step trains, which a loop of the user's own says itself; None: as was asked.
+        """
         categories = frozenset(kernel.category for kernel in summary.kernels)
         asked = frozenset(
-            what_it_asks(f) for entry in findings for f in (entry, *entry.alternatives)
+            what
+            for entry in findings
+            for f in (entry, *entry.alternatives)
+            for what in what_it_asks(f)
         )
-        return replace(self, categories=categories, asked=asked)
+        trains = self.trains if trains is None else trains
+        return replace(self, trains=trains, categories=categories, asked=asked)
 
 
-def what_it_asks(finding: Finding) -> str:
-    """The lever of the finding's change, else its own key: what `levers.CALLS` knows."""
-    return finding.change.lever if finding.change is not None else finding.key
+def what_it_asks(finding: Finding) -> tuple[str, ...]:
+    """Its settings, else the lever of its change, else its own key: what `levers.CALLS` knows."""
+    if finding.settings is not None:
+        return finding.settings
+    return (finding.change.lever if finding.change is not None else finding.key,)

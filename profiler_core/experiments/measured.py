@@ -88,18 +88,25 @@ def trial_of(
         against=_ratio(against, timed, on_gpu=on_gpu),
         first_call_s=None if first_call_ns is None else first_call_ns * 1e-9,
         peak_bytes=_peak_bytes(opened) if is_whole else None,
+        n_breaks=_n_breaks(opened),
         numerics=numerics.verdict if numerics is not None else None,
         numerics_reason=numerics.reason if numerics is not None else "",
         predicted=tuple(predicted),
         modules=compiled.modules,
         regions=compiled.regions,
+        where=compiled.where,
+        calls=compiled.calls,
+        is_handed=compiled.is_handed,
+        trains=opened.record.spec.get("training"),
         realised_ns=None if against is None else against.step_ns - timed.step_ns,
         moved=_moved(against, timed) if is_whole else (),
     )
 
 
-def seen(finished: FinishedCapture, number: int) -> tuple[Summary, tuple[Finding, ...]] | None:
-    """What a capture's baseline does, and what stands out in one of its candidates.
+def seen(
+    finished: FinishedCapture, number: int
+) -> tuple[Summary, tuple[Finding, ...], bool | None] | None:
+    """What a capture's baseline does, what stands out in one of its candidates, and if they train.
 
     Args:
         finished: with traces.
@@ -112,7 +119,8 @@ def seen(finished: FinishedCapture, number: int) -> tuple[Summary, tuple[Finding
         runs = [finished.runs[0].directory, finished.runs[number + 1].directory]
         comparison = Comparison.open(runs)
         stands_out = comparison.pairs[0].findings
-        return comparison.baseline.required_summary(), stands_out or ()
+        trains = comparison.baseline.record.spec.get("training")
+        return comparison.baseline.required_summary(), stands_out or (), trains
     return None
 
 
@@ -129,6 +137,14 @@ def _peak_bytes(run: Run) -> int | None:
         return None
     reserved = memory.peak_reserved_bytes
     return memory.peak_allocated_bytes if reserved is None else reserved
+
+
+def _n_breaks(run: Run) -> int | None:
+    try:
+        report = run.compilation
+    except FusionscopeError:
+        return None
+    return None if report is None else len(report.breaks)
 
 
 def _moved(against: Held | None, timed: Held) -> tuple[Moved, ...]:

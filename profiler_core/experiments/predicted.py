@@ -4,23 +4,35 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from profiler_core.analysis.experiment.choice import Choice
 from profiler_core.analysis.findings import Finding
-from profiler_core.experiments.levers import CALLS
+from profiler_core.experiments.levers import BY_NAME, CALLS, is_argument
 from profiler_core.experiments.machine import what_it_asks
 from profiler_core.model.experiment import Gain
 
 
-def levers_for(finding: Finding) -> tuple[str, ...]:
+def levers_for(finding: Finding, *, is_left_alone: bool = False) -> tuple[str, ...]:
     """The levers that a finding and its alternatives call for, without those expected to lose.
 
     () where only other code helps.
+
+    Args:
+        finding: in question.
+        is_left_alone: of a run in which the script alone compiles: without those that reach no call
+            of its own.
     """
     calls = [
         lever
         for entry in _all([finding])
         if entry.prediction is None or not entry.prediction.is_loss
-        for lever, _ in CALLS.get(what_it_asks(entry), ())
+        for what in what_it_asks(entry)
+        for lever, word in CALLS.get(what, ())
+        if not is_left_alone or _reaches_own_calls(lever, word)
     ]
     return tuple(dict.fromkeys(calls))
+
+
+def _reaches_own_calls(lever: str, word: str) -> bool:
+    words = [word] if word else BY_NAME[lever].words
+    return not words or not all(map(is_argument, words))  # no words: of the machine, as threads
 
 
 def gains(findings: Iterable[Finding], choices: Sequence[Choice]) -> tuple[Gain, ...]:
@@ -35,14 +47,22 @@ def gains(findings: Iterable[Finding], choices: Sequence[Choice]) -> tuple[Gain,
     """
     best: dict[tuple[str, str], Gain] = {}
     for finding in _all(findings):
-        for number, (lever, word) in enumerate(CALLS.get(what_it_asks(finding), ())):
+        for lever, word, is_part in _calls(finding):
             for choice in choices:
                 if choice.lever == lever and word in ("", choice.word):
-                    gain = _gain(finding, choice, is_most=number > 0)
+                    gain = _gain(finding, choice, is_most=is_part)
                     key = (choice.lever, choice.word)
                     if gain is not None and (key not in best or best[key].gain_ns < gain.gain_ns):
                         best[key] = gain
     return tuple(sorted(best.values(), key=lambda gain: -gain.gain_ns))
+
+
+def _calls(finding: Finding) -> Iterator[tuple[str, str, bool]]:
+    """Each lever that a finding calls for, its word ("": any), and whether it does a part of it."""
+    asked = what_it_asks(finding)
+    for what in asked:
+        for number, (lever, word) in enumerate(CALLS.get(what, ())):
+            yield lever, word, number > 0 or len(asked) > 1
 
 
 def _gain(finding: Finding, choice: Choice, *, is_most: bool) -> Gain | None:

@@ -9,14 +9,16 @@ from typing import Any
 
 import msgspec
 
+from profiler_core.analysis.experiment.choice import variant_of
 from profiler_core.capture.against import against_of
 from profiler_core.capture.option import declared
+from profiler_core.capture.round_plan import DEFAULT_ROUNDS
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.capture.variant_spec import parse_variant
 from profiler_core.errors import BadInput
 from profiler_core.experiments.levers import check_names, setting_of
-from profiler_core.model.experiment import Experiment
+from profiler_core.model.experiment import Experiment, Setting
 from profiler_core.model.run import RunRecord
 from profiler_core.store.experiments import new_experiment_id
 
@@ -25,6 +27,7 @@ DEFAULT_BUDGET = "20m"
 OWN_OPTIONS = ("variants", "against", "sweep")
 _UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _LEAST_S = 10.0
+_AS_IS = ("as-is", "target=as-is")
 _MOST_S = 30 * 24 * 3600.0
 
 
@@ -70,19 +73,42 @@ def new_experiment(
         BadInput: a lever is unknown, or the variant is none that Inductor compiles.
     """
     check_names(levers)
-    spec = replace(spec, sweep=None, against=None)
+    spec, setting = _left_alone(replace(spec, sweep=None, against=None), setting_of(start))
     return Experiment(
         experiment_id=experiment_id or new_experiment_id(spec.title),
         title=spec.title,
         workload=spec.workload,
         words=tuple(words_of(spec)),
-        start=setting_of(start),
+        start=setting,
         levers=levers,
         budget_s=budget_s,
         created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         finding=finding,
         source=source,
     )
+
+
+def _left_alone(spec: CaptureSpec, start: Setting) -> tuple[CaptureSpec, Setting]:
+    """What the script compiles itself as the target of all that is tried, where the start is that.
+
+    Beside such a setting all others leave the script's own calls out, eager with them: a capture
+    without one would have another baseline.
+    """
+    kept = tuple(pair for pair in start if pair[1] not in _AS_IS)
+    return (spec, start) if kept == start else (replace(spec, compile_target=("as-is",)), kept)
+
+
+def is_left_alone(spec: CaptureSpec, experiment: Experiment) -> bool:
+    """Whether the script alone compiles, by calls that get no arguments of ours.
+
+    A function that takes `compile` gets them; whether it does is known once it was captured.
+
+    Args:
+        spec: of its captures.
+        experiment: as far as it is.
+    """
+    is_handed = any(trial.is_handed for trial in experiment.trials)
+    return "as-is" in spec.compile_target and not is_handed
 
 
 def with_budget(experiment: Experiment, budget_s: float) -> Experiment:
@@ -92,6 +118,32 @@ def with_budget(experiment: Experiment, budget_s: float) -> Experiment:
     if budget_s > experiment.budget_s:
         batches = tuple(change(batch, is_cut_off=False, left_out=()) for batch in batches)
     return change(experiment, budget_s=budget_s, batches=batches)
+
+
+def with_enough_rounds(experiment: Experiment) -> Experiment:
+    """A new one that asks for the same, with as many rounds as a capture makes by itself.
+
+    Raises:
+        BadInput: its words cannot be read.
+    """
+    return new_experiment(
+        replace(spec_of(experiment), rounds=DEFAULT_ROUNDS),
+        budget_s=experiment.budget_s,
+        levers=experiment.levers,
+        start=variant_of(experiment.start),
+        finding=experiment.finding,
+        source=experiment.source,
+    )
+
+
+def words_to_try(experiment: Experiment) -> tuple[str, ...]:
+    """What `try` takes to do as this experiment does."""
+    return (
+        *experiment.words,
+        f"--budget={experiment.budget_s:.0f}s",
+        f"--from={variant_of(experiment.start)}",
+        *([f"--levers={','.join(experiment.levers)}"] if experiment.levers else []),
+    )
 
 
 def words_of(spec: CaptureSpec) -> list[str]:

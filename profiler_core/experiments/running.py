@@ -37,6 +37,7 @@ from profiler_core.experiments.levers import config_keys, fitting
 from profiler_core.experiments.machine import Machine
 from profiler_core.experiments.measured import Held, held, seen, trial_of
 from profiler_core.experiments.predicted import gains
+from profiler_core.experiments.request import is_left_alone
 from profiler_core.model.experiment import Batch, Experiment, LeftOut, Setting, Trial
 from profiler_core.model.run import measurement_of
 from profiler_core.owner_file import owner_of, write_owner
@@ -165,7 +166,7 @@ class Runner:
     @property
     def _known_machine(self) -> Machine:
         assert self._machine is not None  # noqa: S101 - `_ask` comes first
-        return self._machine
+        return replace(self._machine, is_left_alone=is_left_alone(self.spec, self.experiment))
 
     def _look_again(self) -> None:
         """What the traces of an experiment that is taken up say of its workload."""
@@ -188,8 +189,8 @@ class Runner:
         read = seen(finished, number)
         if read is None:
             return
-        summary, stands_out = read
-        self._machine = self._known_machine.seen(summary, stands_out)
+        summary, stands_out, trains = read
+        self._machine = self._known_machine.seen(summary, stands_out, trains=trains)
         if choices is not None:
             fitting_now = fitting(self._machine, self.experiment.levers)[0]
             self.experiment = _change(self.experiment, gains=gains(stands_out, fitting_now))
@@ -203,9 +204,9 @@ class Runner:
         is_first = not self.experiment.batches
         settings = plan.settings if plan.reference is None else (plan.reference, *plan.settings)
         timed = [parse_variant(variant_of(setting)) for setting in settings]
-        self._forget(timed if is_first else timed[-len(plan.settings) :])
         title = f"{self.spec.title}, experiment {len(self.experiment.batches) + 1}"
         spec = replace(self.spec, variants=(VariantSpec(), *timed), name=title)
+        self._forget(spec.variants[1:] if is_first else spec.variants[-len(plan.settings) :])
         labels = [variant.label for variant in spec.variants]
         # What nothing leads yet is measured whole: its trace says what is worth trying.
         kept = frozenset(labels if plan.reference is None else labels[:2])
@@ -340,14 +341,13 @@ class Runner:
     # -- ends --------------------------------------------------------------------------------------
 
     def _ended(self, state: str, end: End) -> Experiment:
-        experiment = msgspec.structs.replace(self.experiment, state=state, ended_by=end.by)
-        self._save(experiment)
+        self._save(_change(self.experiment, state=state, ended_by=end.by))
         if state == "finished":
-            forget_caches(self.out, experiment.experiment_id)
+            forget_caches(self.out, self.experiment.experiment_id)
         paths = () if self.progress_file is None else (self.progress_file,)
         text = "The experiment was cancelled" if state == "cancelled" else "The experiment ended"
         ProgressLog(paths, self.listener).say(state, text)
-        return experiment
+        return self.experiment
 
     def _save(self, experiment: Experiment) -> None:
         self.experiment = experiment

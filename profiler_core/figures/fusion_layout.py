@@ -83,17 +83,19 @@ def _head(
         kernels = sum(group.n_kernels[side] for group in panel.groups)
         copies = sum(group.n_copies[side] for group in panel.groups)
         memsets = sum(group.n_memsets[side] for group in panel.groups)
-        text = f"{format_duration(totals[side])}"
+        text, more = f"{format_duration(totals[side])}", ""
         if n_panels < 3:
             text += f" · {format_count(kernels)} kernel{'' if kernels == 1 else 's'}"
         if n_panels == 1:  # beside each other there is no room for more
             if copies:
-                text += f", {format_count(copies)} {'copy' if copies == 1 else 'copies'}"
+                more += f", {format_count(copies)} {'copy' if copies == 1 else 'copies'}"
             if memsets:
-                text += f", {format_count(memsets)} memset{'' if memsets == 1 else 's'}"
+                more += f", {format_count(memsets)} memset{'' if memsets == 1 else 's'}"
         name = Words(clipped(labels[side], max(9, 52 // n_panels)), is_bold=True)
-        below = Words(text, colour=palette.muted, size_px=12)
-        lines = ((name,), (below,))
+        below = [Words(text, colour=palette.muted, size_px=12)]
+        if more:
+            below.append(Words(more, colour=palette.muted, size_px=12, is_spare=True))
+        lines = ((name,), tuple(below))
         drawing.labels.append(
             Label(x, 0, lines, palette.ink, 13, anchor, shift_px=(0, 25), is_head=True)
         )
@@ -128,9 +130,9 @@ def _draw_saving(drawing: Drawing, totals: tuple[float, float], frame: Frame, ti
         wide = frame.characters > 60
         saved = Words(format_duration(abs(after - before)), is_bold=True)
         than = "less" if less else "more"
-        lines = (((saved, Words(f" {than}")),) if wide else ((saved,), (Words(than),))) + (
-            (Words(change), *((Words(f" {time}", is_spare=True),) if wide else ())),
-        )
+        lines = (
+            ((saved, Words(f" {than}", is_spare=True)),) if wide else ((saved,), (Words(than),))
+        ) + ((Words(change), *((Words(f" {time}", is_spare=True),) if wide else ())),)
         size_px = 13 if frame.characters > 30 else 10
         drawing.labels.append(
             Label(sum(x) / 2, sum(totals) / 2, lines, colour, size_px, is_boxed=not wide)

@@ -118,13 +118,13 @@ def _name(part: Part, palette: Palette, frame: Frame, y: float) -> Label:
     times = _times(*part.heights)
     room = frame.characters - len(times) - 3
     words = [Words(times, is_bold=True)]
-    if room >= min(_LEAST_ROOM, len(part.title)):
-        title = part.title if len(part.title) <= room else clipped(part.brief, room)
+    if room >= min(_LEAST_ROOM, len(part.names[-1])):
+        title = part.name_within(room)
         narrow = min(_NARROW_ROOM, int(_NARROW * frame.characters) - len(times) - 3)
         is_short = len(title) <= narrow
         words.insert(0, Words(f"{title}   ", is_spare=not is_short))
         if not is_short and narrow >= _LEAST_ROOM:
-            words.insert(1, Words(f"{clipped(part.brief, narrow)}   ", is_instead=True))
+            words.insert(1, Words(f"{part.name_within(narrow)}   ", is_instead=True))
         if part.source and len(title) + len(part.source) + 3 <= room:
             words.append(Words(f"   {part.source}", colour=palette.muted, is_spare=True))
     return Label(sum(frame.ribbon) / 2, y, (tuple(words),), palette.ink, 12)
@@ -167,7 +167,7 @@ def _name_alone(part: Part, palette: Palette, frame: Frame, side: int) -> Label:
     """The title of a part without a counterpart beside its stack, which `_beside` places."""
     why = _ALONE.get(part.kind, "")
     room = frame.characters // 2 - len(why) - 2
-    title = f"{clipped(part.brief, room)}, " if room >= _LEAST_ROOM else ""
+    title = f"{part.name_within(room)}, " if room >= _LEAST_ROOM else ""
     return Label(
         frame.ribbon[side], 0.0, ((Words(f"{title}{why}"),),), palette.muted, 12,
         anchor="end" if side else "start", shift_px=((6, -6)[side], 0),
@@ -194,7 +194,8 @@ def _hover(part: Part) -> tuple[str, ...]:
     before, after = part.heights
     lines = [
         clipped(part.title, 90),
-        f"{format_count(part.n_kernels[0])} kernels, {format_duration(before)} → "
+        f"{format_count(part.n_kernels[0])} kernel{'' if part.n_kernels[0] == 1 else 's'}, "
+        f"{format_duration(before)} → "
         f"{format_count(part.n_kernels[1])}, {format_duration(after)}",
     ]
     if part.number is not None and part.kind in _ALONE:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.ledger.group_marks import group_marks
 from profiler_core.analysis.ledger.result import Kind
+from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_share
 
 _FEWEST, _MOST = 120, 240  # pieces drawn by themselves, however thin, and at most
@@ -20,14 +22,23 @@ _PLACED: tuple[Kind, ...] = ("matched", "removed")
 class Part:
     """One piece of the picture."""
 
-    title: str
-    brief: str  # the same where there is little room
+    names: tuple[str, ...]  # from the whole one to what there is little room for
     kind: Kind
     sides: tuple[dict[str, float], dict[str, float]]  # category -> ns per step
     number: int | None  # index in the given groups; None: several small ones
     n_kernels: tuple[float, float]
     source: str
     module: str
+
+    @property
+    def title(self) -> str:
+        """Its whole name."""
+        return self.names[0]
+
+    def name_within(self, characters: int) -> str:
+        """The longest of its names that fits, else its shortest one, cut."""
+        fitting = (name for name in self.names if len(name) <= characters)
+        return next(fitting, clipped(self.names[-1], characters))
 
     @property
     def heights(self) -> tuple[float, float]:
@@ -54,6 +65,7 @@ def drawn_parts(
     }
     if len(groups) <= _FEWEST:
         drawn = {number for number in drawn if _size(groups[number]) >= least / 4}
+    marks = group_marks(groups)
     parts: list[Part] = []
     for placed in (True, False):
         waiting: list[tuple[int, FoldedGroup]] = []
@@ -66,12 +78,12 @@ def drawn_parts(
                 waiting.append((number, group))
                 height += _size(group)
             if waiting and program_order and (is_kept or height >= _SLICE * least):
-                parts.append(_joined(waiting, total))
+                parts.append(_joined(waiting, total, marks))
                 waiting, height = [], 0.0
             if is_kept:
-                parts.append(_alone(group, number))
+                parts.append(_alone(group, number, marks[number]))
         if waiting:
-            parts.append(_joined(waiting, total))
+            parts.append(_joined(waiting, total, marks))
     return parts
 
 
@@ -79,11 +91,18 @@ def _size(group: FoldedGroup) -> float:
     return max(group.baseline_ns, group.candidate_ns)
 
 
-def _alone(group: FoldedGroup, number: int) -> Part:
+def _alone(group: FoldedGroup, number: int, mark: str) -> Part:
+    """A group by itself.
+
+    Args:
+        group: that is drawn.
+        number: its place in the given groups.
+        mark: what tells it apart from those of its title; "": no other has it.
+    """
     first = group.first
+    names = (f"{group.label}, {mark}", f"{group.title}, {mark}", mark)
     return Part(
-        title=group.label,
-        brief=group.title,
+        names=names if mark else (group.label, group.title),
         kind=group.kind,
         sides=(group.by_category(0), group.by_category(1)),
         number=number,
@@ -93,9 +112,10 @@ def _alone(group: FoldedGroup, number: int) -> Part:
     )
 
 
-def _joined(small: Sequence[tuple[int, FoldedGroup]], total: float) -> Part:
+def _joined(small: Sequence[tuple[int, FoldedGroup]], total: float, marks: Sequence[str]) -> Part:
     if len(small) == 1:
-        return _alone(small[0][1], small[0][0])
+        ((number, group),) = small
+        return _alone(group, number, marks[number])
     groups = [group for _, group in small]
     sides: tuple[dict[str, float], dict[str, float]] = ({}, {})
     for group in groups:
@@ -107,8 +127,7 @@ def _joined(small: Sequence[tuple[int, FoldedGroup]], total: float) -> Part:
         f"and {format_count(sum(len(group.groups) for group in groups))} smaller groups, {share}"
     )
     return Part(
-        title=title,
-        brief=title,
+        names=(title,),
         kind=groups[0].kind,
         sides=sides,
         number=None,

@@ -22,6 +22,7 @@ def kernel_bars(
     rows: Sequence[KernelRow],
     palette: Palette,
     *,
+    order: Sequence[int] | None = None,
     span: str = "per step",
 ) -> go.Figure:
     """Horizontal bars of the time of the first rows, one bar a run, longest on top.
@@ -30,6 +31,7 @@ def kernel_bars(
         labels: of the runs.
         rows: their kernels.
         palette: of the page.
+        order: places of the runs, the first one's bar on top; None: as they are given.
         span: what the times are of.
     """
     figure = new_figure(palette)
@@ -37,7 +39,8 @@ def kernel_bars(
     longest = max((row.most_ns for row in shown), default=0.0)
     factor, unit = (1e-6, "ms") if longest >= 1e6 else (1e-3, "µs")
     positions = list(range(len(shown)))
-    for run, label in enumerate(labels):
+    for run in range(len(labels)) if order is None else order:
+        label = labels[run]
         figure.add_bar(
             y=positions,
             x=[row.time_ns(run) * factor for row in shown],

@@ -1,8 +1,10 @@
 """The allocator's segments as bars: what is in use, and what lies free between it."""
 
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 
-from profiler_core.analysis.memory.segments import Segments
+from profiler_core.analysis.memory.segments import Segment, Segments
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -11,15 +13,19 @@ from profiler_core.units import format_bytes
 MOST_SEGMENTS = 24
 _MOST_BLOCKS = 1500
 _ROW_PX = 17
+_LABEL_PX, _LETTER_PX, _STANDOFF_PX = 10, 6, 6
 
 
-def memory_segments(segments: Segments, number: int, palette: Palette) -> go.Figure:
+def memory_segments(
+    segments: Segments, number: int, palette: Palette, *, beside: Sequence[Segments] = ()
+) -> go.Figure:
     """A row for each of the largest segments, its blocks in order of address.
 
     Args:
         segments: of one device.
         number: of the run; chooses the colour.
         palette: of the mode.
+        beside: of all runs whose figures stand beside this one: they share one scale of bytes.
     """
     figure = new_figure(palette)
     shown = segments.segments[:MOST_SEGMENTS]
@@ -52,25 +58,32 @@ def memory_segments(segments: Segments, number: int, palette: Palette) -> go.Fig
             name=name,
             showlegend=False,
         )
-    labels = [
-        plotly_text(segment.pool if segment.pool != "default" else segment.kind or "segment")
-        for segment in shown
-    ]
+    on_scale = [s for each in (segments, *beside) for s in each.segments[:MOST_SEGMENTS]]
+    longest_bytes = max((segment.total_bytes for segment in on_scale), default=0)
+    longest_label = max((len(_label(segment)) for segment in on_scale), default=0)
     figure.update_layout(
         height=max(4, len(shown)) * _ROW_PX + 56,
         barmode="overlay",
         bargap=0.25,
-        xaxis={"title": {"text": "MB inside the segment"}, "rangemode": "tozero"},
+        margin={"l": _LETTER_PX * longest_label + _STANDOFF_PX},  # as wide as beside it
+        xaxis={
+            "title": {"text": "MB inside the segment"},
+            "range": [0, longest_bytes / 1e6] if longest_bytes else None,
+        },
         yaxis={
             "tickvals": list(range(len(shown))),
-            "ticktext": labels,
+            "ticktext": [plotly_text(_label(segment)) for segment in shown],
             "autorange": "reversed",
             "showgrid": False,
-            "tickfont": {"size": 10},
-            "ticklabelstandoff": 6,
+            "tickfont": {"size": _LABEL_PX},
+            "ticklabelstandoff": _STANDOFF_PX,
         },
     )
     return figure
+
+
+def _label(segment: Segment) -> str:
+    return segment.pool if segment.pool != "default" else segment.kind or "segment"
 
 
 def _merged(blocks: tuple[tuple[int, bool], ...]) -> list[tuple[int, bool]]:

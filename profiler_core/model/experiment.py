@@ -84,6 +84,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     against: Ratio | None = None  # the setting that it was held against / this
     first_call_s: float | None = None  # compiling and the first step, with empty caches
     peak_bytes: int | None = None
+    n_breaks: int | None = None  # graph breaks in its logs; None: it has none, or an older trial
     numerics: str | None = None  # "right", "wrong", "not comparable"; None: not checked
     numerics_reason: str = ""
     predicted: tuple[Gain, ...] = ()
@@ -91,6 +92,11 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     moved: tuple[Moved, ...] = ()  # the groups that changed most against that setting
     modules: tuple[str, ...] = ()  # paths of those that were compiled; empty: the whole model
     regions: tuple[str, ...] = ()  # one module of each class that was a nested compile region
+    # As `model.run.Compiled` has them; "" and None: an experiment of before they were kept.
+    where: str = ""
+    calls: str = "model"
+    is_handed: bool = False
+    trains: bool | None = None
 
     @property
     def may_win(self) -> bool:

@@ -99,6 +99,15 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     optimizer: bool = False  # its step too
     # Paths of modules, one of each class that is marked as a nested compile region.
     regions: tuple[str, ...] = ()
+    # What of the user's one step calls: "model", with inputs; "step", a callable that makes it
+    # whole; "training_step"; of what decodes "generate", "model.generate" or "decode step".
+    calls: str = "model"
+    is_handed: bool = False  # the workload's function compiles by its argument `compile`
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Did the script alone compile, by calls that get no arguments of a variant?"""
+        return self.where == "as-is" and not self.is_handed
 
 
 class HostLoad(msgspec.Struct, frozen=True, kw_only=True):

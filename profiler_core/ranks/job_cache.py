@@ -13,7 +13,7 @@ from profiler_core.ranks import remote
 from profiler_core.ranks.find import RankFiles
 from profiler_core.typed import ready
 
-_VERSION = 13  # of the file; older ones are made anew
+_VERSION = 14  # of the file; older ones are made anew
 
 
 def cached_job(rank_files: RankFiles) -> Job | None:

@@ -40,8 +40,8 @@ def markdown(contents: Contents) -> str:
     for number in contents.order[:_RUNS]:
         of_pair = verdict(comparison.candidates[number])
         mark = {"wrong_numerics": "❌", "slower": "🔻", "faster": "✅"}.get(of_pair.kind, "➖")
-        sentences = " ".join((statement(of_pair).sentence, *details(of_pair)))
-        lines.append(f"- {mark} {plain(sentences)}")
+        sentences = " ".join(map(plain, (statement(of_pair).sentence, *details(of_pair))))
+        lines.append(f"- {mark} {sentences}")
     lines += ["", *_table(contents)]
     for number in contents.order[:1]:
         lines += _why(contents, number)

@@ -53,6 +53,7 @@ def divided_alone(run: "Run") -> Divided:
         BadInput: its trace cannot be read.
     """
     run.required_summary()
+    run.required_work()
     side = run.material.ledger_side
     if side is None:
         raise NothingToAnalyse(

@@ -42,6 +42,8 @@ from profiler_core.analysis.telemetry.run import (
     nothing_sampled,
     run_telemetry,
 )
+from profiler_core.analysis.without_work import WithoutWork, without_work
+from profiler_core.analysis.wording.without_work import how_to_get_work, what_it_holds
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.ingest.run import open_run
 from profiler_core.ingest.telemetry.reader import RunSamples
@@ -334,6 +336,27 @@ class Run(RankedRun):
         if summary is None:
             raise self._problems["trace"].error()
         return summary
+
+    @property
+    def without_work(self) -> WithoutWork | None:
+        """What its trace has instead of kernels and operators; None: it has some, or no trace."""
+        trace = self.trace
+        if trace is None:
+            return None
+        return self._answer("without work", lambda: without_work(trace))
+
+    def required_work(self, name: str = "") -> None:
+        """Raise where the trace, of a job of the rank that is shown, has nothing to measure.
+
+        Args:
+            name: what the run is called; "" where no other is meant.
+
+        Raises:
+            NothingToAnalyse: what it holds instead, and how to record it.
+        """
+        lacking = self.shown.without_work
+        if lacking is not None:
+            raise NothingToAnalyse(what_it_holds(lacking, name), remedy=how_to_get_work(lacking))
 
     def required_telemetry(self) -> tuple[RunTelemetry, RunSamples]:
         """What was sampled, for an answer that is about nothing else.

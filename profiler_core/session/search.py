@@ -1,7 +1,9 @@
 """What a comparison has to search in, made once for each version of its runs."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
+from profiler_core.analysis.categories import CATEGORIES, COPIES
 from profiler_core.analysis.item import (
     Item,
     break_item,
@@ -12,9 +14,11 @@ from profiler_core.analysis.item import (
     operator_item,
     source_item,
 )
+from profiler_core.analysis.ledger.group_modules import without_module
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.modules import STEP
 from profiler_core.analysis.search import SearchEntry, SearchIndex
+from profiler_core.analysis.wording.sentence import listed
 from profiler_core.errors import FusionscopeError
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.divided import Divided
@@ -24,7 +28,36 @@ from profiler_core.units import format_duration
 
 def search_index(comparison: Comparison) -> SearchIndex:
     """Everything of these runs that has a dossier; what cannot be read is left out."""
-    return comparison.answer("search index", lambda: SearchIndex(_entries(comparison)))
+    return comparison.answer(
+        "search index",
+        lambda: SearchIndex(
+            _entries(comparison),
+            _has_log(comparison),
+            _n_merged(comparison),
+            _nameless(comparison),
+        ),
+    )
+
+
+def _has_log(comparison: Comparison) -> bool:
+    return any(run.compile_log is not None for run in comparison.runs)
+
+
+def _n_merged(comparison: Comparison) -> int:
+    numbers = [0]
+    for pair in comparison.pairs:
+        with suppress(FusionscopeError):  # why is said on the page Fusion
+            numbers += [n for _, n in pair.ledger.merged_calls]
+    return max(numbers)
+
+
+def _nameless(comparison: Comparison) -> str:
+    """Why groups have no module, of the first pair that can be matched and has such."""
+    for pair in comparison.pairs:
+        with suppress(FusionscopeError):
+            for sentence in without_module(pair.ledger.groups):
+                return sentence
+    return ""
 
 
 def named_items(comparison: Comparison) -> dict[str, Item]:
@@ -50,9 +83,8 @@ def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
             yield from _groups(divided, run, comparison.labels[run])
             yield from _once(names, _lines(divided))
     for kernel in comparison.kernels:
-        yield SearchEntry(
-            "kernel", kernel.name, kernel.category, kernel_item(kernel.name), kernel.most_ns
-        )
+        kind = CATEGORIES[kernel.category]
+        yield SearchEntry("kernel", kernel.name, kind, kernel_item(kernel.name), kernel.most_ns)
     for run in range(len(comparison.runs)):
         yield from _breaks(comparison, run)
 
@@ -101,7 +133,12 @@ def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
         yield SearchEntry(
             "group",
             group.title,
-            " · ".join(filter(None, (label, _change(group), group.phase, group.module, lines))),
+            " · ".join(
+                filter(
+                    None,
+                    (label, _change(group), group.phase, _copies(group), group.module, lines),
+                )
+            ),
             group_item(run, number),
             max(group.baseline_step_ns, group.candidate_step_ns),
             group.delta_ns,
@@ -114,6 +151,12 @@ def _change(group: FusionGroup) -> str:
     if group.became not in ("slower", "faster"):
         return ""
     return f"{group.became} by {format_duration(abs(group.delta_ns))}"
+
+
+def _copies(group: FusionGroup) -> str:
+    """Copies and memsets, which have no dossier of their own: "memcpy and memset"."""
+    kernels = (*group.baseline.kernels, *group.candidate.kernels)
+    return listed(sorted({CATEGORIES[k.category] for k in kernels if k.category in COPIES}))
 
 
 def _findings(comparison: Comparison) -> Iterator[SearchEntry]:

@@ -7,6 +7,9 @@ behind a proxy that adds a path too, so the browser works it out from its own.
 
 The document also notes in a cookie whether the window is wide: what is as wide as Python says, the
 first column of a table, has to be told before the page is drawn.
+
+And it keeps the keys that are pressed before the search box is there to take them: the box comes
+when its page has run, and goes while another page is drawn.
 """
 
 from starlette.datastructures import MutableHeaders
@@ -21,6 +24,12 @@ _ADDRESS = 'window.__streamlit={BACKEND_BASE_URL:new URL(".",window.location.hre
 _WIDTH = (  # over TLS under the prefix without which `host_cookies` lets no cookie pass
     'document.cookie=(location.protocol=="https:"?["__Host-",";Secure"]:["",""])'
     f'.join("{WIDE_COOKIE}="+(innerWidth>={_WIDE_PX}?1:0)+";Path=/;SameSite=Strict")'
+)
+_KEYS = (  # events are told nothing of their path once they are over
+    "window.fusionscopeKeys=[];"
+    'addEventListener("keydown",event=>'
+    "fusionscopeKeys.push({event,within:event.composedPath()[0]}),true);"
+    'addEventListener("pointerdown",()=>{fusionscopeKeys.length=0},true)'
 )
 
 
@@ -67,7 +76,7 @@ def _script(scope: Scope) -> bytes:
     spec, name = page_of(scope["path"]), scope["path"].rpartition("/")[2]
     if spec is None or not (name == spec.name or (spec.is_start and not name)):
         return b""
-    return f"<script>{_ADDRESS if name else ''}{_WIDTH}</script>".encode()
+    return f"<script>{_ADDRESS if name else ''}{_WIDTH};{_KEYS}</script>".encode()
 
 
 def _is_document(message: Message) -> bool:

@@ -16,6 +16,7 @@ from profiler_core.analysis.item import read_item
 from profiler_core.page_specs import ITEM_PARAMETER
 from profiler_core.session.comparison import Comparison
 from profiler_core.store import catalogue, library, server_path
+from profiler_core.store.key_parts import as_listed
 from profiler_core.store.library import Entry, labels_of
 from profiler_core.ui.reading import run_of
 from profiler_core.ui.server import is_local_server
@@ -123,4 +124,4 @@ def keys_of(parameters: Mapping[str, Sequence[str]]) -> Keys:
     baseline = parameters.get(_BASELINE) or ("",)
     if not baseline[-1]:  # of several the last one counts, as Streamlit has it
         return ()
-    return tuple(dict.fromkeys((baseline[-1], *parameters.get(_CANDIDATE, ()))))
+    return tuple(dict.fromkeys(map(as_listed, (baseline[-1], *parameters.get(_CANDIDATE, ())))))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.analysis.wording.sentence import listed
+from profiler_core.analysis.wording.without_work import COPY_IT_AGAIN
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.ui.choice import Choice, chosen_keys, query_of
 from profiler_core.ui.links import page_link
@@ -47,7 +48,7 @@ def cut_traces(labels: Sequence[str]) -> CutTraces:
     """Why these runs are compared with none, and what to do."""
     if len(labels) == 1:
         problem = f"The trace of {labels[0]} is cut: {WHAT_IS_LEFT}"
-        remedy = f"Record it again, or copy it again if the copy ended early: {_WHY}"
+        remedy = f"{COPY_IT_AGAIN}: {_WHY}"
     else:
         remedy = f"Record them again, or copy them again if a copy ended early: {_WHY}"
         problem = (

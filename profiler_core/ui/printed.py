@@ -9,6 +9,7 @@ import streamlit as st
 from profiler_core import run_directory as names
 from profiler_core.guarded_open import open_guarded
 from profiler_core.jobs import service as jobs
+from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.download import download_button
 from profiler_core.ui.links import plain_label
@@ -50,12 +51,28 @@ def show_printed(
 def show_what_failed_printed(choice: Choice) -> None:
     """Of each chosen run that did not finish."""
     for entry, label in zip(choice.entries, choice.labels, strict=True):
-        if entry.run.status in ("failed", "lost"):
-            show_printed(
-                entry.path / names.STDOUT,
-                title=f"What {label} printed last",
-                key=f"fs_printed_{entry.key}",
-            )
+        show_logs_of_failed(entry, label)
+
+
+def show_logs_of_failed(
+    entry: Entry, label: str, *, before: str = "fs_printed", about: jobs.Job | None = None
+) -> None:
+    """What a run printed, and torch's log, to which its error leads; nothing of one that finished.
+
+    Args:
+        entry: the run.
+        label: what it is called.
+        before: of the buttons' keys, where two lists stand on one page.
+        about: the job that it is of, which not everybody may see.
+    """
+    if entry.run.status not in ("failed", "lost"):
+        return
+    for name, title in (
+        (names.STDOUT, f"What {label} printed last"),
+        (names.TORCH_LOGS, f"The end of {names.TORCH_LOGS} of {label}"),
+    ):
+        key = f"{before}_{entry.key}_{name}"
+        show_printed(entry.path / name, title=title, key=key, about=about)
 
 
 def _end_of(path: Path) -> bytes:

@@ -47,7 +47,7 @@ def write_style_sheet() -> None:
     st.html(
         f"""<style>
 :root {{ color-scheme:{"dark" if is_dark() else "light"}; {shades}
-  --fs-code-filter:{"none" if is_dark() else "brightness(.72)"}; }}
+  --fs-code-filter:{"none" if is_dark() else "brightness(.66)"}; }}
 {_RULES}</style>"""
     )
 
@@ -79,7 +79,13 @@ _RULES = """
 .fs-legend { margin:0; font-size:12.5px; color:var(--fs-ink); line-height:1.9; }
 .fs-key { display:inline-block; margin-right:18px; white-space:nowrap; }
 .fs-h { font-size:16px; font-weight:600; margin:.4rem 0 .1rem; padding:0; color:var(--fs-ink); }
-.fs-scroll { overflow-x:auto; }
+/* What is beyond the edge can be scrolled to: there it fades, until its end is in view. */
+.fs-scroll, .st-key-fs_map_scroll { overflow-x:auto; animation:fs-more linear both;
+  animation-timeline:scroll(self x); }
+@keyframes fs-more {
+  from, 98% { mask-image:linear-gradient(to left,transparent,#000 36px); }
+  to { mask-image:none; }
+}
 .fs-steps { color:var(--fs-ink); font-size:13px; padding-bottom:.3rem; }
 .fs-steps p { color:var(--fs-muted); font-size:12px; margin:.5rem 74px 0 0; text-align:center; }
 .fs-steps-line { display:flex; align-items:center; gap:6px; margin:.15rem 0 .8rem; }
@@ -99,6 +105,7 @@ _RULES = """
 .fs-t tr:last-child td, .fs-t tr:last-child th { border-bottom:0; }
 .fs-t th:first-child, .fs-t td:first-child, .fs-t tbody th { text-align:left; padding-left:0;
   color:var(--fs-muted); font-weight:400; font-size:14px; white-space:nowrap; }
+.fs-t tbody th { vertical-align:middle; }
 .fs-t td.fs-error { white-space:normal; text-align:left; color:var(--fs-worse); font-size:13px;
   max-width:34ch; vertical-align:top; }
 .fs-d { color:var(--fs-muted); font-size:12px; display:inline-block; min-width:3.2em;
@@ -114,11 +121,7 @@ _RULES = """
 .fs-note b { color:var(--fs-ink); font-weight:600; }
 .st-key-fs_sign_in { margin-top:12vh; padding:1.6rem 1.7rem; }
 div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
-.st-key-fs_map_scroll { overflow-x:auto; }
 .st-key-fs_map_scroll > div { min-width:var(--fs-map-least,640px); }
-/* Beside a dossier the maps of all candidates fit into a window of 1280 px. */
-[data-testid=stMainBlockContainer]:has(.fs-dossier) .st-key-fs_map_scroll > div {
-  min-width:500px; }
 .fs-findings { max-width:1000px; }
 .fs-finding { display:grid; grid-template-columns:112px minmax(0,1fr) auto; gap:20px;
   padding:12px 0; border-top:1px solid var(--fs-line); font-size:14px; color:var(--fs-ink); }
@@ -129,6 +132,8 @@ div:has(> .st-key-fs_sign_in) { align-self:center; margin-inline:auto; }
 .fs-stake { text-align:right; white-space:nowrap; font-variant-numeric:tabular-nums; }
 .fs-stake small { display:block; color:var(--fs-muted); font-size:12px; white-space:normal; }
 .fs-stake i { display:none; }
+/* Its words stand level with those of the link beside it. */
+[class*=st-key-fs_finding_] [class*=st-key-fs_try_] { margin-top:5px; }
 .fs-state { font-size:12px; font-weight:500; padding:1px 7px; border-radius:9px;
   border:1px solid var(--fs-line); color:var(--fs-muted); white-space:nowrap; }
 .fs-state.fs-bad { color:var(--fs-worse); border-color:var(--fs-worse); }
@@ -195,6 +200,9 @@ input:placeholder-shown { text-overflow:ellipsis; }
   [aria-expanded=true]) * { color:var(--fs-accent); }
 /* On the grey that an open one with a border has, the accent is too dark. */
 [data-testid=stPopoverButton][kind=secondary][aria-expanded=true] * { color:var(--fs-ink); }
+/* Streamlit's own are fainter: what is chosen, and pointed at, and what cannot be chosen. */
+[data-testid=stButtonGroup] [role=radio][aria-checked=true] * { color:var(--fs-ink); }
+[data-testid=stCheckbox] label:has(input:disabled) * { color:var(--fs-muted); }
 [data-testid=stCode] .comment { color:var(--fs-muted) !important; }
 [data-testid=stCode] .token:not(.comment) { filter:var(--fs-code-filter); }
 .fs-code { font-family:'JetBrains Mono',monospace; font-size:12.5px; line-height:1.55; margin:4px 0;
@@ -223,7 +231,7 @@ hr.fs-line { border:0; border-top:1px solid var(--fs-line); margin:0; }
   padding:.9rem 1.1rem 2rem; background:var(--fs-surface); border-left:1px solid var(--fs-line);
   overscroll-behavior:contain; }
 .fs-dossier-title { font-size:17px; font-weight:650; line-height:1.35; margin:.1rem 36px .3rem 0;
-  padding:0; color:var(--fs-ink); overflow-wrap:anywhere; max-height:6.8em; overflow-y:auto; }
+  padding:0; color:var(--fs-ink); overflow-wrap:anywhere; }
 .fs-dossier-title.fs-mono { font-size:13.5px; font-weight:600; }
 .fs-dossier-answer { font-size:15px; font-weight:600; color:var(--fs-ink); margin:.2rem 0 .3rem; }
 .fs-dossier .fs-h { margin:1.1rem 0 .2rem; font-size:14px; }
@@ -251,6 +259,9 @@ a.fs-link.fs-here { text-decoration:underline; font-weight:600; }
 @media (min-width:1280px) {
   [data-testid=stMainBlockContainer]:has(.fs-dossier) {
     padding-right:calc(var(--fs-dossier) + 2rem); }
+  /* Beside a dossier the maps of all candidates fit into a window of 1280 px. */
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) .st-key-fs_map_scroll > div {
+    min-width:500px; }
 }
 /* Beside a dossier the words of a finding take the width, and its amount a line above them; what
 stands in a column for each run stands one below another. */
@@ -261,6 +272,9 @@ stands in a column for each run stands one below another. */
     [data-testid=stColumn] { width:100%; flex:1 1 auto; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-finding {
     grid-template-columns:minmax(0,1fr) auto; gap:2px 14px; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) [class*=st-key-fs_finding_] {
+    flex-direction:column; gap:0; }
+  [data-testid=stMainBlockContainer]:has(.fs-dossier) [class*=st-key-fs_try_] { margin-top:0; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake {
     grid-column:1 / -1; text-align:left; }
   [data-testid=stMainBlockContainer]:has(.fs-dossier) .fs-stake small { display:inline;
@@ -306,13 +320,26 @@ stands in a column for each run stands one below another. */
   .fs-counts .fs-n, .fs-counts .fs-share { display:none; }
   .fs-phone { display:inline; }
   .fs-t tbody th:first-child { white-space:normal; min-width:9ch; }
+  .fs-t.fs-told td:first-child { white-space:normal; }
   .fs-t.fs-counts tbody th { padding-right:4px; min-width:0; }
   .fs-counts td.fs-bar-cell { width:auto; padding-left:6px; }
   .fs-t.fs-counts th.fs-of-run { padding-left:6px; }
   .fs-counts small { margin:0; }
   .fs-finding { grid-template-columns:66px minmax(0,1fr); gap:12px; }
   .fs-finding > div:last-child { grid-column:2; }
+  .st-key-fs_map_scroll > div { min-width:var(--fs-map-least-phone,0); }
+  /* The cells of a row below each other, numbers beside each other. */
+  .fs-t:is(.fs-unfused,.fs-recompiles), :is(.fs-unfused,.fs-recompiles) :is(thead,tbody) {
+    display:block; min-width:0; }
+  :is(.fs-unfused,.fs-recompiles) tr { display:grid; grid-template-columns:minmax(0,1fr) 38%;
+    column-gap:12px; padding:4px 0; border-bottom:1px solid var(--fs-line); }
+  .fs-recompiles tr { grid-template-columns:repeat(3,minmax(0,1fr)); }
+  :is(.fs-unfused,.fs-recompiles) tbody tr:last-child { border-bottom:0; }
+  .fs-t:is(.fs-unfused,.fs-recompiles) :is(td,th):nth-child(n) { width:auto; min-width:0;
+    max-width:none; padding:2px 0; border:0; }
+  .fs-unfused :is(td,th):nth-child(n+3), .fs-recompiles :is(td,th):nth-child(-n+3) {
+    grid-column:1 / -1; }
   [class*=st-key-fs_finding_] { flex-direction:column; }
-  [class*=st-key-fs_finding_] [class*=st-key-fs_try_] { margin-left:78px; }
+  [class*=st-key-fs_finding_] [class*=st-key-fs_try_] { margin:0 0 0 78px; }
 }
 """

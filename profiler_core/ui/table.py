@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import streamlit as st
@@ -13,7 +14,7 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.markup import Markup, render
 from profiler_core.spreadsheet import harmless_cells
 from profiler_core.ui.base_address import WIDE_COOKIE
-from profiler_core.ui.dossier.address import item_link
+from profiler_core.ui.dossier.address import item_in_url, item_link
 from profiler_core.ui.links import plain_label
 
 NOTHING = "·"  # stands in a cell of a table for a number that there is none of
@@ -29,6 +30,8 @@ _LETTERS_PX = {
 }  # fmt: skip
 _PX_OF = {letter: px for px, letters in _LETTERS_PX.items() for letter in letters}
 _MORE_PX, _MORE_CHARACTERS = 180, 26  # of a first column in a wide window
+_TABLE_PX = 868  # beside the menu, in a window of 1280 px; a wide one is twice `_MORE_PX` wider
+_BESIDE_PX, _BESIDE_WIDE_PX = 512, 800  # the same between the menu and a dossier
 
 
 def is_wide() -> bool:
@@ -49,6 +52,36 @@ def name_room(px: int, characters: int) -> NameRoom:
     if is_wide():
         return NameRoom(px + _MORE_PX, characters + _MORE_CHARACTERS)
     return NameRoom(px, characters)
+
+
+def px_of_names(room: NameRoom, least_px: int, described: Mapping[str, Any]) -> int:
+    """The width of a column of names that leaves in view the columns which have to be seen.
+
+    Args:
+        room: what the names get at the most.
+        least_px: what they get however many columns there are.
+        described: the others, as `st.dataframe` takes them, each with a width.
+    """
+    table_px = _TABLE_PX + (2 * _MORE_PX if is_wide() else 0)
+    taken: int = sum(column["width"] for column in described.values())
+    return max(least_px, min(room.px, table_px - taken))
+
+
+def columns_in_view(shown: Iterable[str], described: Mapping[str, Any]) -> list[str]:
+    """The columns to draw: all, beside an open dossier the first ones that stand there whole.
+
+    A number that the edge of the table cuts reads as another one: 53 calls as 5.
+
+    Args:
+        shown: names of the columns, from the left.
+        described: the columns as `st.dataframe` takes them, each with a width.
+    """
+    names = list(shown)
+    if item_in_url() is None:
+        return names
+    room_px = _BESIDE_WIDE_PX if is_wide() else _BESIDE_PX
+    ends_px = accumulate(described[name]["width"] for name in names)
+    return [name for name, end_px in zip(names, ends_px, strict=True) if end_px <= room_px]
 
 
 def fitting_names(names: Sequence[str], room: NameRoom) -> list[str]:
@@ -77,6 +110,12 @@ def _without_one(name: str) -> str:
         return clipped(name, len(name) - 1)
     cut = len(name) - 1 if name.endswith("…") else name.index("…")
     return name[: max(0, cut - 1)] + name[cut:] if cut else name[:1] + name[2:]
+
+
+def px_of_longest(texts: Iterable[str], most_px: int) -> int:
+    """The width of a column that holds the longest of them, up to `most_px`."""
+    longest_px = max(map(_text_px, texts), default=0.0)
+    return min(most_px, math.ceil(longest_px) + _CELL_PADDING_PX)
 
 
 def _text_px(text: str) -> float:

@@ -19,10 +19,11 @@ export function count(n) {
   return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f")
 }
 
-/** A moment, exact enough to tell neighbouring pixels apart when `stepNs` lies between ticks. */
-export function moment(ns, stepNs) {
+/** A moment, exact enough to tell neighbouring pixels apart when `stepNs` lies between ticks;
+in the unit of `scaleNs`. */
+export function moment(ns, stepNs, scaleNs = stepNs) {
   if (ns === 0) return "0"
-  const [factor, unit] = stepNs >= 1e9 ? [1e9, "s"] : stepNs >= 1e6 ? [1e6, "ms"] : stepNs >= 1e3 ? [1e3, "µs"] : [1, "ns"]
+  const [factor, unit] = scaleNs >= 1e9 ? [1e9, "s"] : scaleNs >= 1e6 ? [1e6, "ms"] : scaleNs >= 1e3 ? [1e3, "µs"] : [1, "ns"]
   const digits = Math.max(0, Math.ceil(-Math.log10(stepNs / factor) - 1e-9))
   const text = (Math.abs(ns) / factor).toFixed(digits)
   const [whole, fraction] = text.split(".")

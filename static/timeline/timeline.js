@@ -384,7 +384,7 @@ export class Timeline {
     if (this.frames.length > 500) this.frames.shift()
     const [a, b] = this.view
     const step = tickStep(b - a, this.plotWidth, 2)
-    const [from, to] = [a, b].map((ns) => moment(Math.round(ns / step) * step, step))
+    const [from, to] = [a, b].map((ns) => moment(Math.round(ns / step) * step, step, b - a))
     this.status.textContent = `${from} to ${to} · ${duration(b - a)} shown`
   }
 }

@@ -67,6 +67,19 @@ def test_what_an_agent_starts_is_submitted_by_the_door(ended, monkeypatch):
     assert answer.headline == "Nothing is measured yet."
 
 
+@pytest.mark.parametrize(
+    "asked", [{"levers": ["a=\0"]}, {"levers": ["mode", "a=\ud800"]}, {"start": "default+a=\0"}]
+)
+def test_what_can_stand_in_no_command_is_refused_and_not_queued(ended, monkeypatch, asked):
+    """It was accepted, and queued."""
+    submitted = []
+    monkeypatch.setattr(door.jobs, "submit", lambda *words, **_: submitted.append(words))
+    monkeypatch.setattr(door, "write_down", lambda *words, **_: submitted.append(words))
+    with pytest.raises(Refused, match="cannot be passed to a command"):
+        experimenting.start_try("customcnn", **asked)
+    assert submitted == []
+
+
 def test_what_an_agent_may_not(ended, monkeypatch):
     with pytest.raises(BadInput, match="has ended already"):
         experimenting.cancel_try(ended.experiment_id)

@@ -1,3 +1,4 @@
+import polars as pl
 import pytest
 
 from profiler_core.analysis.categories import (
@@ -5,8 +6,10 @@ from profiler_core.analysis.categories import (
     CATEGORY,
     categorise,
     category_of_kernel,
+    is_kernel,
 )
 from profiler_core.analysis.category_rules import RULES
+from profiler_core.analysis.kernels import kernels
 from tests.builders import AUTOGRAD, a_trace, kernel, launch, memcpy, memset, op
 
 IMPLICIT_GEMM = "sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x32"
@@ -110,6 +113,8 @@ def test_each_example_gets_the_category_of_its_rule(rule):
         ("triton_tem_fused_mm_4", "triton_template_gemm"),
         ("triton_tem_fused_convolution_1", "triton_template_conv"),
         ("triton_tem_fused_flex_attention_5", "triton_template_attention"),
+        ("memset32", "memset"),  # a memset node of a CUDA graph, on an H200
+        ("memset_my_very_own", "other"),
         ("my_very_own_kernel", "other"),
         # What a CUDA graph's inputs are copied by, of inference too.
         (
@@ -168,6 +173,14 @@ def test_operators_around_the_launch_are_found_on_its_own_thread():
 def test_copies_and_memsets_are_told_by_their_kind_not_their_name():
     trace = a_trace(device=[memcpy(0, 1, name="nccl"), memset(1, 1), kernel(2, 1, name="Memcpy")])
     assert categorise(trace)["category"].to_list() == ["memcpy", "memset", "other"]
+
+
+def test_a_graphs_memset_by_a_kernel_is_the_work_of_a_memset_and_a_kernel():
+    trace = a_trace(device=[memset(0, 1), kernel(1, 1, name="memset32")])
+    events = categorise(trace).select(pl.col("name", "category").cast(pl.String)).rows()
+    assert [category for _, category in events] == ["memset", "memset"]
+    assert [is_kernel(*event) for event in events] == [False, True]
+    assert kernels(trace).select("name", "category", "n").rows() == [("memset32", "memset", 1)]
 
 
 def test_rows_stay_in_order_and_keep_their_columns():

@@ -170,6 +170,17 @@ def test_a_gain_that_is_no_difference_never_pays():
     assert (comparison.verdict, comparison.compile.break_even_steps) == ("no_difference", None)
 
 
+def test_whether_compiling_pays_cannot_be_told_from_too_few_rounds():
+    """ "it has paid for itself after 922 steps" stood below "too few repeats for a verdict"."""
+    comparison = one(
+        make_side(a_run(*[1_000] * 3), None),
+        make_side(a_run(*[500] * 3, variant="default", first_call_ns=10_050), None),
+    )
+    assert comparison.verdict == "no_verdict"
+    assert comparison.compile.break_even_steps is None
+    assert comparison.compile.no_break_even == "cannot be told"
+
+
 def test_a_faster_step_of_another_workload_pays_for_nothing():
     comparison = one(
         make_side(a_run(*[1_000] * 20, record={"workload": "bert"}), None),

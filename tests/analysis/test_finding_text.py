@@ -89,6 +89,13 @@ def test_what_would_lose_is_advised_against():
     assert advice_text(gaining) == "Do. This would not pay here: pad it."
 
 
+def test_what_has_no_advice_is_not_considered():
+    """The dossier of a break of its own advice had "2 graph breaks in a step. Considered:"."""
+    losing = Finding("key", "", "", "", "kernels", prediction=LOSS)
+    other = Finding("other", "", "", "Pad it.", "kernels", prediction=BOUND)
+    assert advice_text(losing) == advice_text(replace(losing, alternatives=(other,))) == ""
+
+
 def test_what_a_replay_shows_to_save_nothing_is_a_note_and_not_advised():
     """Seen in a pipeline of two GPUs: products in fp32 with 0 ns at stake, first of the list."""
     nothing = Prediction(0.0, 0.0, 0.0, "simulated", "unprofiled")

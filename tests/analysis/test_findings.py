@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compilation.causes import break_cause
 from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.compilation.skipped_frames import other_run
 from profiler_core.analysis.finding_rules.half_precision import half_precision
@@ -149,6 +150,26 @@ def test_fires_and_must_not(key):
         # A lever may gain nothing where the other side is the limit: 0 lies in its interval then.
         assert 0 <= finding.prediction.high_ns <= 1.01 * facts(*yes).step_ns
         assert finding.prediction.low_ns <= finding.prediction.expected_ns
+
+
+def test_a_trace_that_does_not_say_whether_it_was_compiled_is_not_called_eager():
+    """A bare trace of a compiled run: "shows only in a compiled run" was said of it.
+
+    Then that no file says whether it was compiled, of a trace with Triton kernels.
+    """
+    case = facts(*BREAKY)
+    unsaid = replace(case, record=msgspec.structs.replace(case.record, spec={}))
+    reason = keys(unsaid)["launch_bound"].prediction.reason
+    assert reason.startswith("with which settings it was compiled")
+    others = tuple(k for k in case.summary.kernels if not k.category.startswith("triton"))
+    assert 0 < len(others) < len(case.summary.kernels)
+    bare = replace(unsaid, summary=replace(case.summary, kernels=others))
+    assert keys(bare)["launch_bound"].prediction.reason.startswith("whether it was compiled")
+    spec = {**case.record.spec, "compile": False}
+    eager = keys(replace(case, record=msgspec.structs.replace(case.record, spec=spec)))[
+        "launch_bound"
+    ]
+    assert "only in a compiled run" in eager.prediction.reason
 
 
 def test_launch_bound_goes_by_the_unprofiled_clock():
@@ -367,7 +388,7 @@ def test_every_rule_has_a_case():
         "rank_compiles",  # ranks/test_rank_compiling.py
         # test_regressions.py
         "slower_by_atomics", "slower_by_layouts", "opaque_operators", "zero_tangents",
-        "slower_by_a_rank", "autotuning_in_steps",
+        "slower_by_a_rank", "slower_by_fp32", "autotuning_in_steps",
         "dram_traffic",  # counters/test_groups.py
         # test_findings_telemetry.py
         "clocks_differ", "throttled", "power_cap", "host_thread_busy",
@@ -540,6 +561,8 @@ def test_an_attribute_of_a_module_cannot_be_marked_dynamic():
 def test_every_hint_of_a_break_is_told_but_to_report_it():
     case = facts(*BREAKY)
     first, *further = case.compilation.breaks
+    # Its line, an if by a value, has advice of our own: here it is not known.
+    first = replace(first, cause=break_cause(replace(first.event, stack=())))
     hints = ("Do this.", "Or set that", "It may be possible … Please report an issue to PyTorch …")
     edited = replace(first, event=replace(first.event, hints=hints))
     report = replace(case.compilation, breaks=(edited, *further))
@@ -552,6 +575,8 @@ def test_every_hint_of_a_break_is_told_but_to_report_it():
 
 def test_a_break_that_costs_nothing_is_worth_knowing_and_nothing_to_do():
     costly = by_stake(keys(facts(*BREAKY))["graph_breaks"])
+    of_breaky = keys(facts(*BREAKY))["graph_breaks"].evidence
+    assert of_breaky.endswith("still waits. What the other break costs is not known.")
     assert (costly.weight, costly.prediction.expected_ns > 0) == ("by time", True)
     free = by_stake(keys(facts("ddp/default", "ddp/eager"))["graph_breaks"])
     assert (free.weight, free.prediction.expected_ns) == ("note", 0.0)

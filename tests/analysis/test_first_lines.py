@@ -63,6 +63,14 @@ def test_a_cut_trace_is_not_compared_and_the_line_answers_all_the_same():
         "what there is: 2 in eager and 1 in default; the most expensive one of default takes "
         "100 % of the time."
     )
+    assert kernels_line(("eager", "default"), rows, cut=("default",), on_host={1}).endswith(
+        "is not known; in what there is, 2 kernels in eager and 1 operators with their time on the "
+        "host in default; the most expensive one of default takes 100 % of the time."
+    )
+    alone = kernels_line(("eager",), kernel_sides(runs[:1]), cut=("eager",), on_host={0})
+    assert alone.startswith(
+        "What is left of the cut trace has 2 operators with their time on the host; "
+    )
     assert kernels_line(("eager",), kernel_sides(runs[:1]), cut=("eager",)).startswith(
         "What is left of the cut trace has 2 kernels; "
     )
@@ -102,9 +110,15 @@ def test_what_two_runs_of_one_code_differ_by_is_not_named_as_lost():
 
     assert line_with(1.04).endswith("most is saved in 12 × linear (−726 µs).")
     assert " and most is lost in scaled_dot_product_attention (+" in line_with(1.5)
-    tiny = replace(slower.groups[0], n_steps=(10_000, 10_000))  # of a step in ten thousand
-    one = replace(slower, groups=(tiny,), numbers=slower.numbers[:1])
-    assert "lost" not in fusion_line(("eager", "default"), [*faster, one], "GPU time")
+    (first, *_) = slower.groups
+    step_ns = sum(group.baseline_ns for group in faster)
+    for share, is_named in ((0.0011, True), (0.0009, False)):  # of the device's time of a step
+        n = round(0.5 * first.baseline.time_ns / (share * step_ns))
+        work = replace(first.candidate, time_ns=round(1.5 * first.baseline.time_ns))
+        tiny = replace(first, candidate=work, n_steps=(n, n))
+        one = replace(slower, groups=(tiny,), numbers=slower.numbers[:1])
+        line = fusion_line(("eager", "default"), [*faster, one], "GPU time")
+        assert ("most is lost" in line) is is_named
 
 
 def test_how_busy_the_device_was():

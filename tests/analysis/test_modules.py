@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -202,6 +203,21 @@ def test_equal_layers_are_one_row_and_a_class_goes_by_its_name():
     assert pattern_of("h.10.mlp.2") == "h.*.mlp.*"
 
 
+def test_the_answer_says_of_an_operator_that_it_is_one_and_why_no_module_has_a_change():
+    """A model of one layer: "linear" stood above a table of modules, none of which had a change."""
+    alone = a_side(work(200, first=1))
+    elsewhere = a_group(a_side(work(300)), a_side(work(340)))
+    labels = ("eager", "default")
+    ledger = a_ledger(a_group(alone, alone), elsewhere)
+    tree = module_tree(ledger, (None, None))
+    line = most_expensive(tree, operator_rows(ledger), labels, is_pair=True)
+    assert re.match("Of the operators, .+ takes the most time of default: ", line)
+    assert line.endswith(
+        "The module is unknown for 60 % of the time of eager, so what the modules take or gain is "
+        "unknown too."
+    )
+
+
 def test_layers_gain_nothing_where_nobody_knows_what_lies_in_them():
     """Kernels that CUDA graphs replay lie in no module: "2 layers take 0 ns (−150 ns)" is false."""
     layers = a_side(work(200, **{"h.0": 1}), work(200, **{"h.1": 1}))
@@ -311,6 +327,31 @@ def test_operators_divide_a_group_by_what_each_took_in_the_baseline():
     assert rows["add", False].shared_ns == 33
     assert rows["add", False].groups == (1, 0)
     assert [row.name for row in operator_rows(ledger)] == ["add", "layer_norm", "copy_"]
+
+
+def test_operators_that_both_run_have_their_own_time_and_kernels():
+    """DDP copies gradients by two operators: each had the 144 events of both in the candidate."""
+
+    def side(times):
+        operators = (
+            OperatorTime("reducer::mul_out", 2, 2, times[0]),
+            OperatorTime("reducer::copy", 2, 0, times[1], n_copies=2),
+        )
+        return a_side(work(sum(times)), operators=operators)
+
+    rows = {
+        row.op: row for row in operator_rows(a_ledger(a_group(side((100, 200)), side((90, 240)))))
+    }
+    assert {op: row.time_ns for op, row in rows.items()} == {
+        "reducer::mul_out": (100, 90),
+        "reducer::copy": (200, 240),
+    }
+    assert [rows["reducer::mul_out"].n_kernels, rows["reducer::mul_out"].n_copies] == [
+        (2, 2),
+        (0, 0),
+    ]
+    assert [rows["reducer::copy"].n_kernels, rows["reducer::copy"].n_copies] == [(0, 0), (2, 2)]
+    assert not any(row.shared_ns for row in rows.values())
 
 
 def test_tables_of_modules_and_operators_say_times_and_what_is_left_out():

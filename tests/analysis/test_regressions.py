@@ -1,7 +1,9 @@
 """Parts of a step that got slower, with the cause that the files show: captures, or one cut."""
 
+import json
 from dataclasses import replace
 from functools import cache
+from statistics import median
 
 import polars as pl
 import pytest
@@ -13,7 +15,7 @@ from profiler_core.analysis.finding_rules.zero_tangents import zero_tangents
 from profiler_core.analysis.ledger.result import KernelTime
 from profiler_core.session.comparison import Comparison
 from tests.analysis.test_findings import BERT, RESNET, TRAINING, facts
-from tests.larger import JUDGE_PAIRS, unpacked
+from tests.larger import JUDGE_PAIRS, TF32, unpacked
 
 
 def regressed(one):
@@ -52,6 +54,28 @@ def test_a_gradient_by_atomics():
     assert "one-hot" in finding.advice
     assert finding.evidence.startswith("embedding_backward + where")  # said where ×4
     assert "slower_by_atomics" not in regressed(facts(*TRAINING))
+
+
+def test_products_that_left_tf32():
+    """Max-autotune makes products of 1×1 convolutions, which round to TF32 only if told to.
+
+    The judge is the same capture with TF32 for products, timed in turns.
+    """
+    folder = unpacked(TF32) / "blocks"
+    names = ("eager", "max-autotune", "max-autotune+tf32")
+    comparison = Comparison.open([folder / name for name in names])
+    slower, allowed = ({f.key: f for f in pair.findings} for pair in comparison.pairs)
+    finding = slower["slower_by_fp32"]
+    assert "6 × conv2d (blocks.py:17)" in finding.evidence
+    assert "s1688gemm_64x128_32x3_nn_align4 → sm80_xmma_gemm_f32f32_f32f32_f" in finding.evidence
+    assert "set_float32_matmul_precision('high')" in finding.advice
+    steps = []
+    for name in names[1:]:
+        rounds = json.loads((folder / name / "run.json").read_text())["measurement"]["rounds"]
+        steps.append(median(turn["wall_ns"] / turn["n_steps"] for turn in rounds))
+    assert finding.prediction.low_ns < steps[0] - steps[1] < finding.prediction.high_ns
+    assert finding.prediction.expected_ns == pytest.approx(steps[0] - steps[1], rel=0.1)
+    assert "slower_groups" not in slower and "slower_by_fp32" not in allowed
 
 
 def test_attention_in_parts_names_the_kernels_of_both_sides():

@@ -23,9 +23,46 @@ def a_kernel(name, step_ns=1.0, detail=""):
 def test_where_no_file_names_modules_a_search_without_a_match_says_so():
     """Of a bare trace "layer 3" found nothing, and nobody said why."""
     bare, named = SearchIndex([a_kernel("gelu")]), SearchIndex([a_module("h.3")])
-    assert "No file names modules" in bare.no_match
-    assert "with_stack=True" in bare.no_match
-    assert named.no_match == SearchIndex([]).no_match == "Nothing in these runs matches."
+    assert "No file names modules" in bare.no_match("layer 3")
+    assert "with_stack=True" in bare.no_match("layer 3")
+    nothing = "Nothing in these runs matches."
+    assert named.no_match("layer 3") == SearchIndex([]).no_match("layer 3") == nothing
+
+
+def test_a_layer_of_blocks_that_fall_together_is_not_found_without_a_reason():
+    """Of the job among the samples "layers.3" found nothing, and Modules alone said why."""
+    job = Comparison.open([SAMPLES / "ddp" / name for name in ("eager", "default")])
+    index = search_index(job)
+    assert not index.search("layers.3", 5)
+    assert "6 calls per step of one compiled block fall together" in index.no_match("layers.3")
+    assert "fall together" not in index.no_match("unheard of")
+    assert index.search("norm1", 5)
+
+
+def test_a_module_that_no_group_names_is_not_found_without_a_reason():
+    """Of breaky "second" found nothing: the code behind its last break has no name anywhere."""
+    index = search_index(Comparison.open([SAMPLES / "breaky" / n for n in ("eager", "default")]))
+    assert index.search("first", 5)
+    assert not index.search("second", 5)
+    assert index.no_match("second") == (
+        "Nothing in these runs matches. 5 of 7 groups have no module: no node of a graph that "
+        "names one and no Python call belongs to them. Search for the operator of a module that "
+        "is missing."
+    )
+
+
+def test_a_search_for_graph_breaks_says_that_there_are_none_or_why_none_is_told():
+    """Of a bare trace it was answered with modules, and of logs without a break with nothing."""
+    entries = [a_kernel("gelu")]
+    bare = SearchIndex(entries).no_match("Graph break")
+    assert "No file is a log of the compiler" in bare
+    assert "modules" not in bare
+    logged = SearchIndex(entries, has_log=True).no_match("which break costs what")
+    assert logged.endswith("The logs of the compiler have no graph break.")
+    broken = SearchEntry("graph break", "print", "", kernel_item("p"))
+    assert SearchIndex([broken], has_log=True).no_match("break of gelu") == (
+        "Nothing in these runs matches."
+    )
 
 
 def titles(entries, query, most=10):
@@ -103,6 +140,7 @@ def test_one_kind_does_not_hide_the_others_and_no_word_finds_nothing():
         ("bert", "modeling_bert.py:292", "source:modeling_bert.py:292"),
         ("breaky", "break print", "break:1.1"),  # it costs more than the other
         ("breaky", "graph breaks in a step", "finding:1.graph_breaks"),
+        ("dynshape", "recompile", "finding:1.recompiles"),  # and no kernel of precompiled engines
     ],
 )
 def test_a_comparison_is_searched_as_a_whole(sample, query, item):
@@ -131,3 +169,9 @@ def test_the_groups_that_became_slower_come_by_how_much():
     assert changes == sorted(changes, reverse=True)
     faster = search_index(comparison).search("faster", 1)[0]
     assert faster.change_ns == min(group.delta_ns for group in groups if group.became == "faster")
+
+
+def test_a_collective_is_found_as_torch_writes_it():
+    """NCCL's kernels are named AllReduce: "all_reduce" matched nothing in a job of ranks."""
+    kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+    assert titles([a_kernel(kernel), a_kernel("reduce_kernel")], "all_reduce") == [kernel]

@@ -169,6 +169,24 @@ def test_one_round_is_a_measurement():
     )
 
 
+@pytest.mark.parametrize(
+    ("n", "n_steps", "measured"),
+    [
+        ((3, 3), (118, 3), "354 and 9 steps in 3 rounds each"),
+        ((1, 1), (10, 4), "10 and 4 steps in one round each"),
+        ((2, 3), (6, 4), "12 steps each in 2 and 3 rounds"),
+        ((2, 1), (5, 4), "10 and 4 steps in 2 and 1 rounds"),
+    ],
+)
+def test_each_side_has_its_own_steps_and_rounds(n, n_steps, measured):
+    """A round has the more steps, the shorter they are: the fewer stood as those of either."""
+    sides = (
+        timed(n_steps[0] * 1_000_000, "eager", n=n[0], n_steps=n_steps[0]),
+        timed(n_steps[1] * 500_000, n=n[1], n_steps=n_steps[1]),
+    )
+    assert f"measured over {measured}: too few repeats" in verdict(*sides).headline
+
+
 def test_two_traces_of_the_cpu_have_no_device():
     def upload(dur):
         trace = a_trace(annotations=[step(0, 0, 9_000_000)], ops=[op(1, dur, "aten::mm")])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.apportion import apportion
+from profiler_core.analysis.opened_bar import what_it_is
 from profiler_core.analysis.step_parts import step_parts
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import summarise
@@ -67,13 +68,16 @@ def test_sums_exactly(baseline, candidate, times):
 
 
 def test_a_step_shorter_than_its_device_work_says_so():
-    """Durations are the device's; a drift of its clock is a bar of its own, never a lost rest."""
+    """A bar of its own, never a lost rest; the note says what was measured, and no cause of it."""
     one = summarise(side(FIXTURES / "bert.eager").trace)
     result = waterfall((one, one), (1_000_000.0, 1_000_000.0))
     check(result)
     (row,) = [row for row in result.rows if row.key == "clocks"]
     assert row.baseline_ns < 0
-    assert any("clocks" in note for note in result.notes)
+    assert (
+        "The device was busy for longer in the trace than a whole step took unprofiled: its "
+        "kernels took longer under the profiler."
+    ) in result.notes
 
 
 def test_the_own_pace_of_the_device_is_not_estimated():
@@ -120,6 +124,23 @@ def test_a_gap_that_the_profiler_made_costs_the_devices_own_gap():
     assert sum(ns for key, ns in late.items() if key.startswith("idle_host")) == 50_000
     profiled = step_shares(summary, summary.window_ns, "profiled")
     assert profiled["idle_between_kernels"] == 0
+
+
+def test_idle_time_that_only_the_unprofiled_step_has_is_called_that():
+    """A bare "idle" stood beside "idle: between kernels": kernels in a row, then a longer step."""
+    trace = a_trace(
+        annotations=[step(0, 0, 21_000)],
+        runtime=[launch(0, 10, 1), launch(10, 10, 2)],
+        device=[kernel(0, 10_000, 1), kernel(11_000, 10_000, 2)],
+    )
+    summaries = (summarise(trace),) * 2
+    rows = {row.key: row for row in waterfall(summaries, (26_000, 21_000)).rows}
+    assert (rows["idle_between_kernels"].baseline_ns, "idle" in rows) == (1_000, False)
+    row = rows["idle_beyond_profile"]
+    assert (row.label, row.baseline_ns, row.estimated) == (
+        "idle: only without the profiler", 5_000, False,
+    )  # fmt: skip
+    assert "in the profiled steps" in what_it_is(row.key)
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), INFERENCE + TRAINING)

@@ -236,6 +236,26 @@ def test_a_job_of_slurm_whose_waiting_process_was_killed_is_brought_home_at_its_
     assert not shared.exists() and not work.exists()
 
 
+@pytest.mark.parametrize("tells", [True, False])
+def test_what_a_job_of_slurm_shared_is_removed_also_where_it_made_no_run(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tells: bool
+) -> None:
+    """Its folder stayed on the shared disk, with a copy of the captured code."""
+    shared = Host(slurm=True, folder=str(tmp_path / "scratch"))
+    plan = plan_of(CaptureSpec("customcnn"), shared, runs_directory(), is_code_there=True)
+
+    def no_run(_argv: object, _options: object, made: Path, *_: object, **__: object) -> None:
+        assert made.is_dir()
+        if tells:
+            (made / near.FAILURE).write_text('{"problem": "No GPU there.", "remedy": "Ask one."}')
+
+    monkeypatch.setattr(near.slurm, "run_on_slurm", no_run)
+    with pytest.raises(CaptureFailed, match=r"No GPU there\." if tells else "made no run"):
+        brought(plan)
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert not list(plan.out.iterdir() if plan.out.is_dir() else [])
+
+
 def test_no_other_folder_is_taken_for_that_of_a_job_of_slurm(home: Path, tmp_path: Path) -> None:
     out, other = runs_directory(), tmp_path / "other"
     work = out / f"{PREFIX}abc"

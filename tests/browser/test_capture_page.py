@@ -154,6 +154,9 @@ def test_an_error_in_the_users_code_is_one_sentence(
     main = page.get_by_test_id("stMain")
     expect(main).to_contain_text("no weights here")
     expect(main).not_to_contain_text("Traceback")
+    # Where it came from stands in torch's log, to which the sentence leads.
+    main.get_by_text("The end of torch_logs.txt of eager").click()
+    expect(main.locator(".fs-log").filter(has_text="in broken").first).to_be_visible()
 
 
 def test_a_wrong_path_is_said_beside_the_field(page: Page, own_server: Server, model: Path) -> None:

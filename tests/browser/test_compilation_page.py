@@ -18,7 +18,11 @@ from tests.browser.conftest import (
     watched_page,
     without_uploads,
 )
-from tests.browser.waiting import expect_to_fit, widths
+from tests.browser.waiting import (
+    expect_to_fit,
+    expect_what_is_beyond_an_edge_to_fade,
+    widths,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -99,6 +103,20 @@ def test_a_break_shows_its_price_its_line_and_its_remedy(page: Page, own_server:
     page.goto(own_server.link("compilation", **sample("breaky", "default")))
     ready(page)
     expect_the_break(page)
+
+
+def test_on_a_phone_the_price_of_a_break_is_in_view(page: Page, server: Server) -> None:
+    """The name of the cause did not wrap: "25.5 µ" stood at the edge, and "met" beyond it."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(server.link("compilation", **sample("breaky", "default")))
+    ready(page)
+    table = page.locator("table.fs-told").first
+    expect(table).to_contain_text("25.5")
+    assert table.evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
+    # "What to change" lay beyond the edge, and nothing said so.
+    expect(page.locator(".fs-recompiles")).to_contain_text("Keep counters out of the module")
+    expect_to_fit(page, 390 - 2 * 14, of=".fs-scroll:has(.fs-recompiles)")
+    expect_what_is_beyond_an_edge_to_fade(page)
 
 
 def test_generated_code_is_searched_and_stands_beside_its_graph(

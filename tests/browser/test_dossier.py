@@ -44,6 +44,26 @@ _BROKEN_WORDS = """() => [...document.querySelectorAll(".fs-t :is(td, th)")].fla
     return broken;
 })"""
 
+_FINDINGS = """() => [...document.querySelectorAll("[class*=st-key-fs_finding_]")].flatMap(row => {
+    const box = (name) => row.querySelector(name).getBoundingClientRect();
+    if (!row.querySelector("button")) return [];
+    const [link, button] = [box(".fs-finding > div:last-child a"), box("button p")];
+    const middle = (each) => each.top + each.height / 2;
+    return [[box(".fs-finding p").width / row.clientWidth, middle(button) - middle(link)]];
+})"""
+
+_UNEVEN_ROWS = """() => [...document.querySelectorAll(".fs-t:not(.fs-detail) tbody tr")]
+    .filter((row) => {
+    const middle = (cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        const box = range.getBoundingClientRect();
+        return box.top + box.height / 2;
+    };
+    const head = row.querySelector("th"), cell = row.querySelector("td");
+    return head && cell?.innerText && Math.abs(middle(head) - middle(cell)) > 1.2;
+}).map((row) => row.innerText)"""
+
 
 @pytest.fixture(scope="module")
 def bare(server: Server) -> Iterator[Server]:
@@ -226,3 +246,20 @@ def test_a_box_of_the_icicle_opens_its_dossier_and_the_bar_above_leads_back(
     expect(boxes.get_by_text("embeddings")).to_have_count(0)  # beside it: out of sight
     click_mark(page, boxes.get_by_text("step", exact=True).first)  # in the bar
     expect(boxes.locator(".pathbar")).to_have_count(0)
+
+
+def test_findings_keep_the_width_beside_a_dossier_and_rows_stand_level(
+    page: Page, server: Server
+) -> None:
+    """A finding had 62 % of the room beside its button, which hung above the link to its page."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(server.link(**SAMPLE))
+    ready(page)
+    rows = page.evaluate(_FINDINGS)
+    assert rows and all(abs(offset) <= 2 for _, offset in rows), rows
+    assert page.evaluate(_UNEVEN_ROWS) == []
+    page.locator("[data-testid=stMain] a[data-item]").first.click()
+    expect(panel(page)).to_be_visible()
+    at_rest(page)
+    assert all(width > 0.7 for width, _ in page.evaluate(_FINDINGS))
+    assert page.evaluate(_UNEVEN_ROWS) == []

@@ -65,6 +65,10 @@ def own_server(
         record = msgspec.json.decode(path.read_bytes())
         record["spec"].update(asked)
         path.write_bytes(msgspec.json.encode(record))
+    # The sample's breaks are a branch and a print, which no setting answers.
+    log = runs / "default" / "torch_logs.txt"
+    log.write_text(re.sub(r"if (x\.sum\(\)\.item\(\)) > 0:.*", r"y = \1", log.read_text()))
+    shutil.rmtree(runs / "default" / "torch_trace")
     # By which a click may run what the runs name: a capture of this home made them.
     capture = {**asked, "variants": [path.parent.name for path in runs.glob("*/run.json")]}
     (runs / "capture.json").write_bytes(msgspec.json.encode(capture))

@@ -9,7 +9,11 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Server, at_rest, capture_of, ready, watched_page
-from tests.browser.waiting import expect_to_fit, widths
+from tests.browser.waiting import (
+    expect_to_fit,
+    expect_what_is_beyond_an_edge_to_fade,
+    widths,
+)
 from tests.store.history.samples import SAMPLES
 
 pytestmark = pytest.mark.browser
@@ -120,6 +124,25 @@ def test_a_click_on_a_ribbon_opens_its_group_and_the_link_keeps_it(
     ready(page)
     expect(page.locator(".fs-dossier-title")).to_have_text(opened)
     expect(page.locator(".fs-dossier")).to_contain_text("reduce-overhead")
+
+
+def test_what_the_pointer_names_stays_in_the_window(page: Page, server: Server) -> None:
+    page.goto(server.link("fusion", **ONE))
+    ready(page)
+    at_rest(page)
+    strip = _tallest(_strips(page, 0))
+    strip.scroll_into_view_if_needed()
+    box = strip.bounding_box()
+    assert box is not None
+    y = box["y"] + 6
+    page.set_viewport_size({"width": 1280, "height": int(y) + 8})  # the pointer at its lower edge
+    at_rest(page)
+    page.mouse.move(box["x"] + box["width"] / 2, y)
+    label = page.locator(".st-key-fusion_map .hover")
+    expect(label).to_contain_text("→")
+    hover = label.bounding_box()
+    assert hover is not None
+    assert hover["y"] + hover["height"] <= y + 8
 
 
 def test_the_filters_are_in_the_link_and_say_what_they_leave(page: Page, server: Server) -> None:
@@ -283,3 +306,44 @@ def test_amounts_and_the_saving_keep_to_their_places_beside_a_dossier(
     assert change is not None
     assert place["x"] + _MARGIN_PX < change["x"]
     assert change["x"] + change["width"] + _MARGIN_PX < place["x"] + place["width"]
+
+
+_HEADS_THAT_MEET = """(heads) => {
+    const boxes = heads.map((head) => head.getBoundingClientRect());
+    return boxes.flatMap((one, i) => boxes.slice(i + 1).filter((other) =>
+        Math.min(one.right, other.right) > Math.max(one.left, other.left) &&
+        Math.min(one.bottom, other.bottom) > Math.max(one.top, other.top) + 4)).length;
+}"""
+
+
+@pytest.mark.parametrize("sample", ["bert", "ddp"])
+def test_on_a_phone_the_map_and_what_was_not_fused_fit(
+    page: Page, server: Server, sample: str
+) -> None:
+    """Of the map the candidate, of the table the reasons lay beyond the edge, and no word of it."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    runs = {"baseline": f"sample/{sample}/eager", "candidate": f"sample/{sample}/default"}
+    page.goto(server.link("fusion", **runs))
+    ready(page)
+    expect(page.locator(".fs-unfused").first).to_be_visible()
+    at_rest(page)
+    expect_what_is_beyond_an_edge_to_fade(page)
+    expect_to_fit(page, 390 - 2 * 14, of=".st-key-fs_map_scroll")
+    expect_to_fit(page, 390 - 2 * 14, of=".fs-scroll:has(.fs-unfused)")
+    plot = page.locator(".st-key-fusion_map .plot")
+    assert plot.evaluate(_WORDS_OVER_BARS) == []
+    assert plot.locator("text.head").evaluate_all(_HEADS_THAT_MEET) == 0
+
+
+def test_on_a_phone_what_lies_beyond_the_edge_fades_until_it_is_reached(
+    page: Page, server: Server
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(server.link("fusion", **TWO))
+    ready(page)
+    _expect_all_candidates(page)
+    scrolled = page.locator(".st-key-fs_map_scroll")
+    assert scrolled.evaluate("map => map.scrollWidth > map.clientWidth")
+    expect_what_is_beyond_an_edge_to_fade(page)
+    scrolled.evaluate("map => map.scrollTo({left: map.scrollWidth})")
+    expect(scrolled).to_have_css("mask-image", "none")

@@ -42,6 +42,20 @@ def test_traces_without_logs_are_searched_too(dark_page: Page, server: Server) -
     expect(page).to_have_url(re.compile("baseline=sample.*bert"))
 
 
+def test_keys_that_come_before_the_box_open_it_and_are_its_words(
+    page: Page, server: Server
+) -> None:
+    """Two of ten presses of "/" did nothing on a slow machine: the page had not run yet."""
+    page.goto(server.link("modules", **BARE), wait_until="domcontentloaded")
+    page.keyboard.press("/")
+    page.keyboard.type("linear")
+    expect(page.get_by_role("dialog", name="Search everything")).to_be_visible()
+    expect(page.get_by_role("option").first).to_contain_text("linear")
+    at_rest(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("option")).to_have_count(0)
+
+
 def test_a_page_that_a_link_leads_to_begins_at_its_top(page: Page, server: Server) -> None:
     """*Open each group* led to the middle of the map, as far down as the overview was."""
     page.goto(server.link(baseline="sample/bert/eager", candidate="sample/bert/default"))

@@ -339,3 +339,20 @@ def test_a_trace_without_a_trace_file_says_so(page: Page, own_server: Server) ->
         page.goto(own_server.link("timeline", baseline="run/lonely/eager"))
         ready(page)
         expect(page.get_by_test_id("stMain")).to_contain_text("has no trace")
+
+
+def test_on_a_phone_the_legend_is_no_taller_than_its_lines(page: Page, server: Server) -> None:
+    """It took 420 px, with 46 px between two lines, and the timeline began below the window."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_timeline(page, server)
+    legend = page.locator(".timeline .legend").first
+    tall = legend.evaluate("legend => legend.getBoundingClientRect().height")
+    tops = legend.locator("button").evaluate_all("all => all.map((one) => one.offsetTop)")
+    assert tall <= 28 * len(set(tops))
+
+
+def test_the_span_that_is_shown_has_one_unit(page: Page, own_server: Server) -> None:
+    """191 ms of a job were "−2 000 µs to 189 500 µs" in a wide window."""
+    canvas = open_timeline(page, own_server)
+    told = state(canvas, "(t.view = [-2e6, 1895e5], t.draw(), t.status.textContent)")
+    assert re.fullmatch(r"−[\d.]+ ms to [\d.]+ ms · 192 ms shown", told), told

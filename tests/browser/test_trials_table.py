@@ -1,15 +1,13 @@
 """The table of an experiment's trials, as wide as it gets, in a small window."""
 
-import shutil
-
 import msgspec
 import pytest
 from playwright.sync_api import Page, expect
 
 from profiler_core.model.experiment import Moved, Trial
-from profiler_core.store.experiments import folder_of, write_experiment
+from profiler_core.store.experiments import write_experiment
 from tests.browser.conftest import Server, at_rest, ready
-from tests.ui.test_experiments_page import ended
+from tests.browser.experiments import ended_experiment
 
 pytestmark = pytest.mark.browser
 
@@ -30,14 +28,12 @@ def test_the_last_column_is_in_view(
     page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What changed by group ran beyond the edge at 1 280 px."""
-    experiment = ended(monkeypatch, server.home)
-    batches = tuple(
-        msgspec.structs.replace(batch, trials=tuple(map(_with_all_columns, batch.trials)))
-        for batch in experiment.batches
-    )
-    runs = server.home / "runs"
-    write_experiment(runs, msgspec.structs.replace(experiment, batches=batches))
-    try:
+    with ended_experiment(server, monkeypatch) as experiment:
+        batches = tuple(
+            msgspec.structs.replace(batch, trials=tuple(map(_with_all_columns, batch.trials)))
+            for batch in experiment.batches
+        )
+        write_experiment(server.home / "runs", msgspec.structs.replace(experiment, batches=batches))
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(server.link("experiments", experiment=experiment.experiment_id))
         ready(page)
@@ -46,5 +42,3 @@ def test_the_last_column_is_in_view(
         at_rest(page)
         cut = "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
         assert table.evaluate(cut) <= 1
-    finally:
-        shutil.rmtree(folder_of(runs, experiment.experiment_id))

@@ -53,3 +53,14 @@ _BROKEN_WORDS = """() => [...document.querySelectorAll(".fs-t thead th")].flatMa
 def expect_whole_words_in_heads(page: Page) -> None:
     """The head of no table breaks within a word."""
     assert page.evaluate(_BROKEN_WORDS) == []
+
+
+_FADES = """() => [...document.querySelectorAll(".fs-scroll, .st-key-fs_map_scroll")]
+    .filter((box) => box.checkVisibility()
+        && box.scrollWidth > box.clientWidth !== (getComputedStyle(box).maskImage !== "none"))
+    .map((box) => `${box.textContent.slice(0, 40)}: ${box.scrollWidth} in ${box.clientWidth}`)"""
+
+
+def expect_what_is_beyond_an_edge_to_fade(page: Page) -> None:
+    """A table or picture that is wider than its place fades there, and no other one does."""
+    page.wait_for_function(f"({_FADES})().length === 0")

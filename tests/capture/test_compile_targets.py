@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.capture.child import numerics, targets, variants, workloads
+from profiler_core.capture.child import numerics, steps, targets, variants, workloads
 from profiler_core.capture.child.failures import CannotRunError
 from profiler_core.capture.spec import parse_variant
 from tests.lazily import Lazily
@@ -14,6 +14,7 @@ from tests.lazily import Lazily
 torch = Lazily("torch")
 
 LOOPS = Path(__file__).parent / "workloads" / "loops.py"
+OWN_STEPS = Path(__file__).parents[1] / "experiments" / "own_steps.py"
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]
 
@@ -127,6 +128,16 @@ def test_a_model_that_names_its_blocks_is_believed():
 def test_a_target_that_the_step_does_not_show_is_refused(function, target, training):
     with pytest.raises(CannotRunError, match=f"'{target}' is nothing that this step shows"):
         ran(function, target, training=training)
+
+
+@pytest.mark.parametrize("kind", ["inference", "step", "step_and_model", "generating"])
+def test_an_optimizer_that_the_step_does_not_show_is_not_left_as_it_is(kind):
+    """`default+optimizer=fused` of an inference was timed as if it were something of its own."""
+    asked, cpu = variant("default+optimizer=fused"), torch.device("cpu")
+    request = workloads.Request(f"{OWN_STEPS}:{kind}", None, (), {}, False, 0)
+    built = variants.build(request, asked, cpu)
+    with pytest.raises(CannotRunError, match="optimizer=fused sets the optimizer of a training"):
+        steps.step_of(built, asked, cpu, training=False)
 
 
 def test_blocks_of_a_callable_without_a_model_are_refused():

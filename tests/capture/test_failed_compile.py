@@ -126,6 +126,24 @@ def test_an_error_of_inductor_names_the_users_line():
     assert diagnosis.remedy.startswith("Keep what that line computes out of the compiler with ")
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("TorchRuntimeError", "See the end of torch_logs.txt"),
+        ("InductorError", "Keep what fails out of the compiler with torch.compiler.disable"),
+        ("Unsupported", "Rewrite what fails, or leave fullgraph out"),
+    ],
+)
+def test_a_line_of_torch_is_not_the_users(name, remedy):
+    """linear.py, line 134, of torch's own modules was named as the line to change."""
+    text = "a and b must have same reduction dim\n\nfrom user code:\n" + IN_TORCH
+    diagnosis = diagnose(name, text)
+    assert (diagnosis.file, diagnosis.line, diagnosis.function, diagnosis.code) == (
+        None, None, None, "",
+    )  # fmt: skip
+    assert diagnosis.remedy.startswith(remedy)
+
+
 def test_the_error_of_another_backend_is_its_own_words():
     diagnosis = diagnose(
         "BackendCompilerFailed", "backend='mine' raised:\nRuntimeError: cannot lower this\n"

@@ -124,6 +124,51 @@ def test_cancelling_ends_everything_at_once(capture_tiny_alone):
     assert processes_with(str(capture_tiny_alone.home)) == []
 
 
+def raised_in(path, text, *arguments):
+    """What a function "run" of a file with this text raises, its traceback included."""
+    names = {}
+    exec(compile(text, str(path), "exec"), names)
+    with pytest.raises(Exception) as caught:
+        names["run"](*arguments)
+    return caught.value
+
+
+def test_what_no_line_of_the_user_raised_has_no_line_to_fix(tmp_path):
+    """ "Fix the line" stood there without a line, of a Sequential whose input does not fit."""
+    torch = pytest.importorskip("torch")
+    with pytest.raises(RuntimeError) as caught:
+        torch.nn.Sequential(torch.nn.Linear(8, 8))(torch.randn(2, 7))
+    said = describe(caught.value, "the first call", str(tmp_path / "tiny.py"), compiled=False)
+    assert said["problem"].startswith("RuntimeError in the first call: mat1 and mat2 shapes")
+    assert said["remedy"] == (
+        "No line of tiny.py raised it: see whether the inputs fit the model, and the traceback at "
+        "the end of torch_logs.txt."
+    )
+    said = describe(caught.value, "the first call", None, compiled=False)
+    assert said["remedy"] == "See the end of torch_logs.txt for the traceback."
+
+
+def test_a_line_of_a_file_beside_the_users_is_named(tmp_path):
+    error = raised_in(tmp_path / "nets" / "net.py", "def run():\n    raise ValueError('no')\n")
+    said = describe(error, "the first call", str(tmp_path / "tiny.py"), compiled=False)
+    assert said["problem"] == "ValueError in the first call (net.py, line 2, in run): no."
+    assert said["remedy"].startswith("Fix the line, or see")
+    packages = tmp_path / "venv" / "site-packages" / "lib.py"
+    error = raised_in(packages, "def run():\n    raise ValueError('no')\n")
+    said = describe(error, "the first call", str(tmp_path / "tiny.py"), compiled=False)
+    assert said["problem"] == "ValueError in the first call: no."
+
+
+def test_a_syntax_error_names_its_file_once():
+    with pytest.raises(SyntaxError) as caught:
+        compile("def f():\n    return )\n", "/work/broken.py", "exec")
+    said = describe(caught.value, "loading the code", "/work/broken.py", compiled=True)
+    assert said["problem"] == (
+        "SyntaxError in loading the code (broken.py, line 2): unmatched ')'."
+    )
+    assert said["remedy"].startswith("Fix the line, or see")
+
+
 def test_without_a_cpp_compiler_it_says_what_to_install():
     error = type("InvalidCxxCompiler", (RuntimeError,), {"__module__": "torch._inductor.exc"})(
         "No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')"

@@ -70,6 +70,14 @@ def test_a_home_folder_and_a_name_on_the_path_are_understood(empty, monkeypatch)
     assert python_at("venv") == str(empty / "bin" / "python")
 
 
+@pytest.mark.parametrize("text", ["a" * 5000, "/tmp/" + "a" * 5000, "a/" * 5000, "~/" + "b" * 300])
+def test_a_path_that_is_longer_than_the_systems_is_there_for_nobody(text):
+    """The system's own "File name too long" went through."""
+    with pytest.raises(CaptureFailed, match=r"here is no interpreter a|does not exist") as told:
+        python_at(text)
+    assert len(str(told.value)) < 600
+
+
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_name_means_the_path_whatever_lies_in_a_folder_of_somebody_else(
     empty, tmp_path, monkeypatch, kind

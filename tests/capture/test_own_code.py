@@ -46,13 +46,17 @@ def test_what_a_branch_may_define_is_left_to_the_child(module: Path) -> None:
         ("gone.py:build", "cannot be read: No such file", "Name a file"),
         ("plain.py:biuld", "plain.py has no function biuld.", "It has build."),
         ("plain.py:other", "plain.py has no function other.", "It has build."),
-        ("broken.py:build", "is not valid Python, line 2", "Correct it."),
+        (
+            "broken.py:build",
+            "/broken.py is not valid Python, line 2: '(' was never closed.",
+            "Corr",
+        ),
         ("binary.py:build", "is not valid Python", "Correct it."),
         ("folder.py:build", "cannot be read", "Name a file"),
     ],
 )
 def test_each_mistake_has_its_sentence(module: Path, text: str, problem: str, remedy: str) -> None:
-    (module.parent / "plain.py").write_text("def build(): ...\n")
+    (module.parent / "plain.py").write_text("import torch\n\ndef build(): ...\n")
     (module.parent / "broken.py").write_text("def build():\n    return (\n")
     (module.parent / "binary.py").write_bytes(b"\x00\xff\x00")
     (module.parent / "folder.py").mkdir()

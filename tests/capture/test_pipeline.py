@@ -29,6 +29,13 @@ def lone_rank(tmp_path):
     distributed.destroy_process_group()
 
 
+def test_forward_and_loss_of_a_stage_are_no_graph(lone_rank):
+    """`--compile-target loss` compiled nothing of it, and said that it did."""
+    asked = EAGER._replace(compile=True, mode="default", backend="inductor", target=("loss",))
+    with pytest.raises(CannotRunError, match="'loss' is nothing that this step shows"):
+        steps.step_of(built(), asked, torch.device("cpu"), True)
+
+
 def test_stages_take_neighbouring_blocks_and_the_first_ones_what_is_left_over():
     assert [pipeline.stage_of(list("abcdefg"), rank, 3) for rank in range(3)] == [
         ["a", "b", "c"], ["d", "e"], ["f", "g"],

@@ -4,6 +4,7 @@ import argparse
 
 import pytest
 
+from profiler_core.capture.option import declared
 from profiler_core.capture.spec import (
     CaptureSpec,
     VariantSpec,
@@ -109,6 +110,26 @@ def test_a_variant_is_named_once():
 def test_what_cannot_be_measured_is_refused_before_any_process_starts(fields, said):
     with pytest.raises(BadInput, match=said):
         CaptureSpec(**{"workload": "bert", **fields})
+
+
+LARGEST = {
+    "ranks": 256, "rounds": 1_000_000, "round_steps": 1_000_000, "round_seconds": 3600,
+    "telemetry_seconds": 3600, "profile_wait": 5000, "profile_warmup": 5000, "steps": 10_000,
+}  # fmt: skip
+
+
+def test_each_option_with_a_largest_value_is_here():
+    given = {name: entry.about.most for name, entry in declared(CaptureSpec).items()}
+    assert {name: most for name, most in given.items() if most is not None} == LARGEST
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_an_option_takes_its_largest_value_and_no_larger_one(name):
+    largest, flag = LARGEST[name], f"--{name.replace('_', '-')}"
+    assert getattr(CaptureSpec("bert", **{name: largest}), name) == largest
+    with pytest.raises(BadInput, match=f"{flag} is {largest + 1}") as told:
+        CaptureSpec("bert", **{name: largest + 1})
+    assert told.value.remedy.endswith(f" to {largest}.")
 
 
 def test_shapes_and_options_are_read():

@@ -57,6 +57,16 @@ def test_peak_memory_is_what_compare_says(finish, names, column):
     assert first["peak_reserved_bytes" if column == "peak memory" else "peak_allocated_bytes"]
 
 
+def test_phases_stand_beside_no_total_that_differs_from_the_job_s(finish):
+    """ "35 s in all" stood in the log of a job that had failed after 1 min 09 s."""
+    finished = finish("smallcnn_cpu.eager", "smallcnn_cpu.default")
+    for run in finished.runs:
+        run.record["measurement"]["phase_seconds"] = {"starting": 12.5, "compiling": 4.45}
+    lines = capture_text(finished).splitlines()
+    assert lines[-2] == "Time of all variants: starting 25.0 s, compiling 8.9 s"
+    assert "in all" not in "".join(lines)
+
+
 def test_a_damaged_trace_costs_only_its_number(finish):
     finished = finish("smallcnn_cpu.eager", "smallcnn_cpu.default")
     for trace in finished.runs[0].directory.glob("trace.json*"):

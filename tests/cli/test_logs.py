@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_files_of_one_run_are_merged(capsys):
 def test_the_text_leads_with_what_costs_most(capsys):
     assert main(["logs", str(FIXTURES / "graph_breaks" / "breaky")]) == 0
     text = capsys.readouterr().out
-    assert "All breaks together cost" in text
+    assert re.search(r"One break costs .* clock\); what the other break costs is not known\.", text)
     assert text.index("bench.py:26") < text.index("print")
     assert "reached recompile_limit: it runs eager for new inputs" in text
 

@@ -52,6 +52,10 @@ def test_a_replay_has_null_where_it_has_nothing(capsys):
     pools = {pool["name"]: pool["reserved_bytes"] for pool in found["segments"]["pools"]}
     assert pools == {"default": 497_025_024, "private 0.1": 140_509_184}
     assert any("replay" in note for note in found["notes"])
+    assert main(["memory", str(BERT / "reduce-overhead")]) == 0
+    line = "largest free block outside of private pools"
+    text = capsys.readouterr().out
+    assert "18.6 MB" in next(each for each in text.splitlines() if line in each)
 
 
 def test_a_snapshot_alone_is_enough(capsys, tmp_path):

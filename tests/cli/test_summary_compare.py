@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -143,6 +144,15 @@ def test_compare_prints_the_waterfall_and_what_stands_out(capsys):
     assert total.split("  ")[-1].strip() == "−164 µs"
     assert any(line.startswith("Fusion: ") for line in lines)
     assert "at stake per step, what stands out" in lines
+
+
+def test_columns_of_calls_are_called_so(capsys):
+    """Heads "n eager" stood there, a word of the code."""
+    assert main(["compare", str(EAGER), str(GRAPH)]) == 0
+    (head,) = [line for line in capsys.readouterr().out.splitlines() if "category, per" in line]
+    assert re.split(r"  +", head)[:3] == [
+        "category, per step", "calls, eager", "calls, reduce-overhead",
+    ]  # fmt: skip
 
 
 def test_what_is_lost_once_is_said_as_on_the_page():

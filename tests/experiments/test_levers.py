@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from profiler_core.analysis.compilation.causes import BREAK_ROWS
 from profiler_core.analysis.experiment.choice import variant_of, without
 from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.analysis.what_if.change import LEVERS as CHANGES
@@ -12,6 +13,7 @@ from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.variant_spec import parse_variant
 from profiler_core.errors import BadInput
+from profiler_core.experiments.lever import LEFT_ALONE
 from profiler_core.experiments.levers import (
     BY_NAME,
     CALLS,
@@ -24,7 +26,9 @@ from profiler_core.experiments.levers import (
 from profiler_core.experiments.machine import Machine
 from profiler_core.experiments.pasted import code_of
 from profiler_core.experiments.predicted import gains, levers_for
+from profiler_core.experiments.request import is_left_alone, new_experiment, spec_of
 from profiler_core.experiments.running import _machine_of
+from profiler_core.model.run import Compiled
 
 HAS_ALL = dict.fromkeys(config_keys(), "by itself")
 
@@ -49,7 +53,8 @@ def test_each_word_makes_a_variant_and_is_read_back_as_its_lever():
 
 
 def test_what_findings_call_for_are_levers_and_changes_that_exist():
-    assert set(CALLS) <= {*CHANGES, "recompiles"}
+    of_breaks = {row.cause.setting for row in BREAK_ROWS if row.cause.setting}
+    assert of_breaks <= set(CALLS) <= {*CHANGES, *of_breaks, "recompiles"}
     for calls in CALLS.values():
         for name, word in calls:
             assert not word or word in BY_NAME[name].words
@@ -100,6 +105,34 @@ def test_a_value_that_a_lever_cannot_have_is_refused():
         check_names(("speed",))
 
 
+def test_what_compiles_itself_is_given_no_argument_of_torch_compile():
+    """Modes and options of Inductor were tried on code whose calls got none of them."""
+    left_alone = machine(is_left_alone=True, trains=True, asked=None, first_threads=(0, 2))
+    choices, unfit = fitting(left_alone)
+    assert words(choices) >= {"bf16-autocast", "channels_last", "regions=nested", "optimizer=fused"}
+    reach = {"precision", "channels_last", "scope", "optimizer", "sdpa", "compiled_autograd"}
+    assert {choice.lever for choice in choices if not BY_NAME[choice.lever].config} <= reach
+    assert not any(parse_variant(f"default+{word}").target for word in words(choices))
+    why = {entry.lever: entry.why for entry in unfit}
+    assert why["mode"] == why["combo_kernels"] == LEFT_ALONE
+    _, (own,) = fitting(left_alone, ("max_fusion_size=8",))
+    assert own.why == LEFT_ALONE
+    graphs = finding("launch_bound", "graph_replay", 1.0)
+    assert levers_for(graphs, is_left_alone=True) == ()
+    half = finding("half_precision", "half_precision", 1.0)
+    assert levers_for(half, is_left_alone=True) == ("precision",)
+
+
+def test_what_starts_as_the_script_compiles_itself_stays_so():
+    """Beside `reduce-overhead` alone the baseline was the script as it compiles itself."""
+    spec = CaptureSpec(workload="net.py:build")
+    asked = new_experiment(spec, budget_s=100.0, start="as-is+bf16-autocast")
+    assert asked.start == (("precision", "bf16-autocast"),)
+    assert spec_of(asked).compile_target == ("as-is",)
+    assert is_left_alone(spec_of(asked), asked)
+    assert not is_left_alone(spec, new_experiment(spec, budget_s=100.0))
+
+
 def test_a_value_for_gpus_says_so_on_a_cpu():
     choices, (unfit,) = fitting(machine(on_gpu=False), ("precision=tf32",))
     assert (choices, unfit.why) == ((), "it is for GPUs, and this runs on the CPU")
@@ -113,7 +146,8 @@ def test_an_option_that_torch_has_by_itself_is_not_tried():
 def test_dynamo_is_told_more_only_where_a_finding_calls_for_it():
     scalar = "dynamo.capture_scalar_outputs=true"
     assert scalar not in words(fitting(machine(asked=frozenset()))[0])
-    assert scalar in words(fitting(machine(asked=frozenset(("no_breaks",))))[0])
+    called = machine(asked=frozenset(("capture_scalar_outputs",)))
+    assert scalar in words(fitting(called)[0])
     assert scalar in words(fitting(machine(asked=frozenset()), ("capture_scalar_outputs",))[0])
 
 
@@ -230,6 +264,21 @@ def test_a_finding_names_its_levers_and_those_of_its_alternatives():
     assert levers_for(finding("synchronisations", "no_syncs", 1.0)) == ()
 
 
+def test_breaks_call_for_the_settings_of_their_causes_alone():
+    """Where a tensor's value decides a branch, the setting was tried, and the break stayed."""
+    predicted = Prediction(300.0, 200.0, 350.0, "simulated", "unprofiled")
+    scalar = "capture_scalar_outputs"
+
+    def breaks(*settings):
+        return finding("graph_breaks", "no_breaks", 1.0, settings=settings, prediction=predicted)
+
+    assert levers_for(breaks("")) == ()
+    assert levers_for(breaks("", scalar)) == (scalar,)
+    choices, _ = fitting(machine(asked=frozenset((scalar,))))
+    (whole,), (part,) = gains([breaks(scalar)], choices), gains([breaks("", scalar)], choices)
+    assert (whole.at_most, part.at_most, part.high_ns) == (False, True, 350.0)
+
+
 def test_a_finding_that_would_lose_calls_for_no_lever():
     loss = Prediction(-300.0, -350.0, 200.0, "simulated", "unprofiled")
     losing = finding("tf32_off", "tf32", 2.0, prediction=loss)
@@ -276,11 +325,15 @@ def test_the_pasted_code_says_what_the_variant_says(variant, lines):
     assert set(lines) <= set(code.splitlines())
 
 
+def blocks(*paths):
+    return Compiled(where="modules", modules=paths)
+
+
 def test_pasted_blocks_are_those_that_were_compiled():
     """It named `model.layers`, which the model had not."""
     setting = setting_of("default+target=blocks")
     told = {"on_gpu": False, "trains": False}
-    code = code_of(setting, **told, modules=("trunk.0", "trunk.1", "trunk.2"))
+    code = code_of(setting, **told, compiled=blocks("trunk.0", "trunk.1", "trunk.2"))
     assert 'for path in (f"trunk.{n}" for n in range(3)):' in code.splitlines()
     assert "    model.get_submodule(path).compile()" in code.splitlines()
     for modules in (("down.1", "up.0"), ("h.1", "h.2"), ("mid",)):
@@ -290,7 +343,7 @@ def test_pasted_blocks_are_those_that_were_compiled():
                 compile=lambda: compiled.append(path)
             )
         )
-        lines = code_of(setting, **told, modules=modules).split("\nwith ")[0]
+        lines = code_of(setting, **told, compiled=blocks(*modules)).split("\nwith ")[0]
         exec(lines, {"model": model})
         assert tuple(compiled) == modules
 

@@ -18,6 +18,7 @@ from profiler_core.experiments.machine import Machine
 from profiler_core.experiments.pasted import code_of, pasted
 from profiler_core.experiments.request import new_experiment
 from profiler_core.model.experiment import Batch, Trial
+from profiler_core.model.run import Compiled
 from tests.lazily import Lazily
 
 torch = Lazily("torch")
@@ -135,10 +136,11 @@ def check(label, compiled, trains):
     compiled.clear()
     before = {k: getattr(dynamo.config, k[7:]) for k in settings if k.startswith("dynamo.")}
     cpus = os.sched_getaffinity(0)
-    code = code_of(
-        setting_of(label), on_gpu=False, trains=trains, regions=("layers.0",),
+    measured = Compiled(
+        where="modules" if "blocks" in spec.target else "whole", regions=("layers.0",),
         modules=("layers.0", "layers.1") if "blocks" in spec.target else (),
     )  # fmt: skip
+    code = code_of(setting_of(label), on_gpu=False, trains=trains, compiled=measured)
     names = script()
     model, optimizer = names["model"], names["optimizer"]
     with contextlib.suppress(OSError) if "cpus" not in settings else contextlib.nullcontext():
@@ -215,11 +217,36 @@ def test_a_pattern_of_paths_finds_its_modules_where_no_list_of_them_was_kept(com
     assert [module for module, _ in compiled] == expected
 
 
-@pytest.mark.parametrize("word", ["loss", "step", "as-is"])
-def test_a_word_for_what_is_compiled_is_no_path_of_a_module(compiled, word):
-    names = script()
-    exec(compile(code_of((), on_gpu=False, trains=False, target=(word,)), word, "exec"), names)
-    assert [module for module, _ in compiled] == [names["model"]]
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("loss", "loss = loss_of(*inputs)"), ("step", "step = torch.compile(step)"),
+        ("as-is", "# compiled is nothing but what the script compiles itself"),
+    ],
+)  # fmt: skip
+def test_of_an_older_experiment_the_words_of_its_target_say_what_was_compiled(word, line):
+    """It compiled the model, with a comment; `tests/experiments/test_pasted_runs.py` runs it."""
+    trial = Trial(setting=(), variant="default", status="measured", step_ns=1.0)
+    batch = Batch(phase="start", capture_id="c", seconds=1.0, trials=(trial,))
+    spec = CaptureSpec(workload="customcnn", training=True, compile_target=(word,))
+    experiment = msgspec.structs.replace(new_experiment(spec, budget_s=60.0), batches=(batch,))
+    lines = pasted(experiment).splitlines()
+    assert line in lines
+    assert "model = torch.compile(model)" not in lines
+
+
+def test_a_loop_of_the_users_own_that_trains_is_not_pasted_as_inference():
+    """The capture of it knows; whoever asked for it need not have said --training."""
+    trial = Trial(
+        setting=(), variant="default", status="measured", step_ns=1.0,
+        where="whole", calls="training_step", trains=True,
+    )  # fmt: skip
+    batch = Batch(phase="start", capture_id="c", seconds=1.0, trials=(trial,))
+    spec = CaptureSpec(workload="file.py:build")
+    experiment = msgspec.structs.replace(new_experiment(spec, budget_s=60.0), batches=(batch,))
+    assert pasted(experiment).splitlines()[-3:] == [
+        "model.compile()", "", "loss = training_step(batch)",
+    ]  # fmt: skip
 
 
 def test_of_each_class_of_repeated_blocks_one_is_named():

@@ -9,6 +9,7 @@ from profiler_core.answers.encoding import document
 from profiler_core.answers.experiment import experiment_answer
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.errors import BadInput
+from profiler_core.experiments.lever import LEFT_ALONE
 from profiler_core.experiments.pasted import pasted
 from profiler_core.experiments.request import budget_seconds, new_experiment, spec_of
 from profiler_core.store.experiments import (
@@ -152,6 +153,18 @@ def test_the_setting_that_it_starts_from_is_measured_whole_however_slow(machine,
     runner(machine, experiment, tmp_path, spec_of(experiment)).run()
     assert judged[0] == frozenset()
     assert judged[1]
+
+
+def test_what_compiles_itself_does_so_in_each_capture(monkeypatch, tmp_path):
+    """Once another mode led, eager was the script as it compiles itself; and modes reach none."""
+    machine = Machine(World({"bf16-autocast": 0.7, "reduce-overhead": 0.5}), monkeypatch)
+    experiment = asked(start="as-is", levers=("mode", "precision"))
+    ended = runner(machine, experiment, tmp_path, spec_of(experiment)).run()
+    labels = {label for labels in machine.captured for label in labels}
+    assert labels == {"eager", "as-is", "as-is+bf16-autocast"}
+    assert leader_of(ended).trial.variant == "as-is+bf16-autocast"
+    assert [(entry.lever, entry.why) for entry in ended.unfit] == [("mode", LEFT_ALONE)]
+    assert responsible(ended)[0].startswith("bf16-autocast alone makes it 1.43× faster than as-is ")
 
 
 def test_two_processes_do_not_run_one_experiment(machine, tmp_path):

@@ -9,8 +9,10 @@ from profiler_core.analysis.compilation.recompiles import RecompileReport
 from profiler_core.figures.compilation_icicle import compilation_icicle
 from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
 from profiler_core.figures.theme import DARK, LIGHT
+from profiler_core.ingest.compile_log.reader import read_compile_log_files
 from profiler_core.model.compilation import Compilation, CompileLog, GuardFailure, Phase, Recompile
 from profiler_core.session.run import Run
+from tests.larger import LARGER
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 
@@ -90,6 +92,50 @@ def test_the_boxes_come_to_the_compile_time_and_what_the_first_calls_took(sample
     seconds = compile_time(log)
     told = seconds.seconds + seconds.runtime_seconds
     assert compile_phases(log)[0].dur_ns / 1e9 == pytest.approx(told, rel=1e-9)
+
+
+def test_compilations_that_nest_and_those_of_other_ranks_are_in_the_boxes_once():
+    """They were added up: 2.43 s stood below "compiling took 1.31 s" of two ranks."""
+
+    def compiled(compile_id, start, dur, direction="forward", rank=0):
+        return Compilation(
+            compile_id=compile_id, direction=direction, start_ns=start, dur_ns=dur, rank=rank,
+            phases=(Phase(path=("dynamo",), n=1, start_ns=0, dur_ns=dur),),
+        )  # fmt: skip
+
+    log = CompileLog(
+        compilations=(
+            compiled("0/0", 0, 1000),
+            compiled("0/0", 400, 500, "backward"),  # inside the forward's
+            compiled("1/0", 900, 300),  # its last 200 alone
+            compiled("1/0", 900, 150, "runtime"),
+            compiled("0/0", 0, 1100, rank=1),
+        )
+    )
+    boxes = [(node.label, node.dur_ns) for node in compile_phases(log) if node.stage == "other"]
+    assert boxes == [
+        ("compiling and autotuning", 1350), ("0/0", 1000), ("1/0", 200), ("1/0 (runtime)", 150),
+    ]  # fmt: skip
+    took = compile_time(log)
+    assert (took.seconds, took.runtime_seconds) == (1200e-9, 150e-9)
+
+
+@pytest.mark.parametrize("log", ["2.15.0/g_ddp", "2.4.1/g_ddp", "2.5.1/e_training"])
+def test_boxes_of_ranks_and_of_a_backward_without_times_come_to_the_compile_time(log):
+    files = (LARGER / "torch_logs" / log / "torch_trace").iterdir()
+    read = read_compile_log_files(list(files))
+    told = compile_time(read)
+    assert compile_phases(read)[0].dur_ns / 1e9 == pytest.approx(
+        told.seconds + told.runtime_seconds, rel=1e-9
+    )
+
+
+def test_a_backward_without_a_duration_takes_what_its_phases_do():
+    """torch 2.5 logs none: 11.8 s were said of 17.1 s."""
+    files = (LARGER / "torch_logs" / "2.5.1" / "e_training" / "torch_trace").iterdir()
+    took = compile_time(read_compile_log_files(list(files)))
+    # frames 3.5608 and 8.2493 s by plain JSON, and the backward between them
+    assert took.seconds == pytest.approx(3.560842514 + 8.249253035 + 5.26420675, rel=1e-9)
 
 
 def test_the_icicle_is_drawn_in_both_modes():

@@ -174,6 +174,31 @@ def _json(figure):
             "(cutlass_80_tensorop_s1688gemm_128x128_32x3_nn_align4::Params)",
             "cutlass_80_tensorop_s16…128x128_32x3_nn_align4",
         ),
+        (
+            "void cutlass__5x_cudnn::Kernel<cutlass_tensorop_bf16_s16816fprop_optimized_bf16_256>"
+            "(cutlass_tensorop_bf16_s16816fprop_optimized_bf16_256::Params)",
+            "cutlass_tensorop_bf16_s…rop_optimized_bf16_256",
+        ),
+        (
+            "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float, false>"
+            "(cublasGemvParamsEx<int, cublasGemvTensorStridedBatched<float const>, float>)",
+            "internal::gemvx::kernel",
+        ),
+        (
+            "std::enable_if<(N<4), void>::type f<4>(int)",
+            "f",
+        ),
+        (
+            "void at::native::vectorized_elementwise_kernel<8, at::native::(anonymous namespace)::"
+            "launch_clamp_scalar(at::TensorIteratorBase&, c10::Scalar)::{lambda()#1}::operator()()"
+            " const::{lambda(float)#1}, std::array<char*, 2ul> >(int)",
+            "vectorized_elementwise_…el launch_clamp_scalar",
+        ),
+        (
+            "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::"
+            "masked_scale_kernel<bool, float>(at::Tensor&)::{lambda(float)#1}>(int)",
+            "vectorized_elementwise_…el masked_scale_kernel",
+        ),
         ("triton_poi_fused_relu_0", "triton_poi_fused_relu_0"),
         ("", ""),
         ("<", "<"),

@@ -1,16 +1,20 @@
 """Names of what stands alone keep off the names on the ribbons."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from profiler_core.analysis.ledger.folding import fold, in_program_order
+from profiler_core.analysis.ledger.group_marks import group_marks
 from profiler_core.figures.fusion_layout import fusion_layout
 from profiler_core.figures.fusion_panel import Panel
 from profiler_core.figures.theme import LIGHT
 from profiler_core.session.comparison import Comparison
+from tests.figures.many_groups import many_groups
 
-DYNSHAPE = Path(__file__).resolve().parents[2] / "sample_traces" / "dynshape"
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+DYNSHAPE, BERT = SAMPLES / "dynshape", SAMPLES / "bert"
 LINE_PX = 16
 
 
@@ -30,3 +34,43 @@ def test_only_here_stands_below_the_name_of_a_ribbon(ledgers, order):
     last_panel = [label for label in drawing.labels if 0.75 < label.x < 0.77]
     assert any("relu" in label.lines[0][0].text for label in last_panel)
     assert min(abs(alone.y_ns - label.y_ns) for label in last_panel) >= LINE_PX * per_px
+
+
+def written(drawing, x):
+    """The words of the labels whose middle is there: as wide as it gets, and as narrow."""
+    labels = [label.lines[0] for label in drawing.labels if abs(label.x - x) < 0.01]
+    wide = ["".join(w.text for w in line if not w.is_instead and not w.is_bold) for line in labels]
+    narrow = ["".join(w.text for w in line if not w.is_spare and not w.is_bold) for line in labels]
+    return [[text.strip() for text in texts if text.strip()] for texts in (wide, narrow)]
+
+
+def test_groups_of_one_title_are_told_apart_by_their_module():
+    """Five "12 × linear" stood below each other where the lines of code had no room."""
+    pairs = Comparison.open([BERT / n for n in ("eager", "default", "reduce-overhead")]).pairs
+    panels = [Panel("run", fold(pair.ledger.groups)) for pair in pairs]
+    two = fusion_layout(panels, "eager", LIGHT)
+    beside, _ = written(two, 0.24)
+    assert beside[:6] == [
+        "layer.output.dense", "attention.output.dense", "12 × linear, key", "12 × linear, query",
+        "12 × linear, value", "intermediate.dense",
+    ]  # fmt: skip
+    assert len(set(beside)) == len(beside)
+    wide, narrow = written(fusion_layout(panels[:1], "eager", LIGHT), 0.5)
+    assert wide[0] == "12 × linear, layer.output.dense      modeling_bert.py:348"
+    assert narrow[:2] == ["layer.output.dense", "attention.output.dense"]
+    assert len(set(narrow)) == len(narrow)
+
+
+def test_marks_are_as_short_as_they_may_be():
+    groups = [
+        replace(many_groups(1).groups[0], module=module, sources=((line, ""),))
+        for module, line in (
+            ("h.0.mlp.fc", "m.py:1"), ("h.1.mlp.fc", "m.py:2"), ("h.1.attn.out", "m.py:3"),
+            ("h.1.same", "m.py:4"), ("h.1.same", "m.py:5"), (None, "m.py:6"),
+            (None, ""), (None, ""),
+        )
+    ]  # fmt: skip
+    assert group_marks(in_program_order(groups)) == (
+        "h.0.mlp.fc", "h.1.mlp.fc", "out", "m.py:4", "m.py:5", "m.py:6", "", "",
+    )  # fmt: skip
+    assert group_marks(in_program_order(groups[:1])) == ("",)

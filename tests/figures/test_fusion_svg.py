@@ -58,6 +58,17 @@ def test_the_strips_lie_where_a_report_has_its_bars(panels, drawing):
     assert next(strips, None) is None
 
 
+@pytest.mark.parametrize(("n", "kernels"), [(1, "1 kernel"), (2, "2 kernels")])
+def test_what_a_strip_names_counts_its_kernels(ledger, n, kernels):
+    (group, *_) = ledger.groups
+    of_side = replace(group.baseline.kernels[0], n=n * group.n_steps[0])
+    alone = replace(group, baseline=replace(group.baseline, kernels=(of_side,)))
+    svg = fusion_svg(
+        fusion_layout([Panel("default", fold([alone]))], "eager", LIGHT, height_px=500)
+    )
+    assert svg.strips[0].hover.split("\n")[1].startswith(f"{kernels}, ")
+
+
 def test_a_ribbon_leads_from_the_left_stack_to_the_right_one(drawing):
     svg = fusion_svg(drawing)
     per_ns = svg.plot_px / drawing.lowest_ns

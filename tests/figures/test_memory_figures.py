@@ -1,5 +1,7 @@
 """The memory page's figures draw, with few marks and harmless names."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from profiler_core.analysis.memory.curve import MemoryCurve
@@ -63,3 +65,17 @@ def test_segments_draw_neighbours_of_one_state_as_one():
     assert (list(used.x), list(free.x)) == ([1024 / 1e6], [3072 / 1e6])
     assert list(free.base) == [1024 / 1e6]
     assert history_of(snapshot) is not None
+
+
+def test_segments_of_runs_beside_each_other_share_one_scale():
+    snapshot = MemorySnapshot("x", **tables_of(SNAPSHOT, "x"))
+    (small,) = segments_of(snapshot)
+    (segment,) = small.segments
+    large = replace(
+        small,
+        segments=(replace(segment, pool="private 0.1", total_bytes=10 * segment.total_bytes),),
+    )
+    one, other = (memory_segments(each, 0, DARK, beside=[small, large]) for each in (small, large))
+    assert one.layout.xaxis.range == other.layout.xaxis.range == (0, 40960 / 1e6)
+    assert one.layout.margin.l == other.layout.margin.l > 0
+    assert memory_segments(small, 0, DARK).layout.xaxis.range == (0, 4096 / 1e6)

@@ -278,12 +278,12 @@ MUTANTS = (
     ),
     Mutant(
         "compilation/compile_time.py", "a backward inside a forward counts once",
-        "total += max(0, end - max(start, covered_until))", "total += end - start", _COST,
+        "uncovered[n] = max(0, end - max(start, covered_until))", "uncovered[n] = end - start",
+        _COST,
     ),
     Mutant(
         "compilation/compile_time.py", "ranks compile at the same time",
-        "return max((_of_rank([c for c in timed if c.rank == rank]) for rank in ranks)",
-        "return min((_of_rank([c for c in timed if c.rank == rank]) for rank in ranks)", _COST,
+        "return max(ranks.values(), key=lambda", "return min(ranks.values(), key=lambda", _COST,
     ),
     # memory
     Mutant(
@@ -611,12 +611,22 @@ MUTANTS = (
         "SAME_KERNEL = 12", "SAME_KERNEL = 4", ("ledger/test_worth.py",),
     ),
     Mutant(
+        "ledger/worth.py", "a kernel that lays out a weight is no operator before the product",
+        "if name.only_copies and plain.op not in name.fresh:", "if False:",
+        ("ledger/test_worth.py",),
+    ),
+    Mutant(
         "ledger/worth.py", "rows are taken where their numbers are",
         "not {size, *plain.index_sizes} <= sizes", "size not in sizes", ("ledger/test_worth.py",),
     ),
     Mutant(
         "ledger/worth.py", "a convolution is a product where its weight is 1x1",
         "return POINTWISE if is_pointwise else 0", "return POINTWISE", ("ledger/test_worth.py",),
+    ),
+    Mutant(
+        "ledger/worth.py", "a part of another operator comes after the operator itself",
+        "value - PART if a.is_part or b.is_part else value", "value",
+        ("ledger/test_parts_of_operators.py",),
     ),
     Mutant(
         "ledger/matching.py", "what libraries compute is left over in order",

@@ -148,6 +148,13 @@ def test_each_link_of_the_contents_leads_somewhere(html):
     assert links and links <= targets
 
 
+def test_columns_of_calls_are_called_so(html):
+    """Heads "n eager" stood there, a word of the code."""
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", html)
+    assert heads.count("calls, eager") == 2  # kernels, and their kinds
+    assert not [head for head in heads if head.startswith("n ")]
+
+
 def test_hostile_names_stay_text_in_html(hostile):
     html = html_report(hostile)
     page = _Page(html)
@@ -182,9 +189,17 @@ def test_markdown_is_short_and_has_verdict_table_and_findings(contents):
     assert len(text.splitlines()) <= MOST_LINES
     assert "| Step time |" in text and "What to do next" in text
     assert "models.py&#58;155: Unsupported Tensor.item()" in text  # each break with its own hint
-    assert "TORCHDYNAMO\\_CAPTURE\\_SCALAR\\_OUTPUTS=1" in text
+    assert "Use torch.where or torch.cond, or decide before the compiled region" in text
     for candidate in contents.comparison.candidates:
         assert plain(worded(candidate).headline) in text
+
+
+def test_markdown_cuts_no_sentence_of_a_verdict():
+    """Of bert it ended in “Energy per step…”: all of them were cut as if they were one."""
+    folder = SAMPLE.with_name("bert")
+    comparison = Comparison.open([folder / "eager", folder / "reduce-overhead"])
+    text = markdown(gather(comparison, now=datetime(2026, 11, 21, 12, 0, tzinfo=UTC)))
+    assert "the GPU at the same clocks for both." in text
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.dossier.record import Dossier, Relation
-from profiler_core.analysis.dossier.roofline import Traffic, roofline
+from profiler_core.analysis.dossier.roofline import Roofline, Traffic, roofline
 from profiler_core.analysis.item import (
     Item,
     break_item,
@@ -29,11 +30,13 @@ from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.wording.dossier import (
     NO_COUNTERS,
     break_answer,
+    kernel_answer,
     missing_of_kernel_runs,
     roofline_sentences,
 )
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.common import kernel_entries
 from profiler_core.session.dossier.make import dossier
 from profiler_core.units import format_duration
 from tests.reference import ns, read_events
@@ -129,6 +132,16 @@ def test_launch_and_occupancy_are_those_of_the_file(comparison: Comparison) -> N
     assert blocks == {(launch.n_blocks, 1, 1)}
 
 
+def test_a_grid_is_too_small_only_where_the_largest_one_is() -> None:
+    """A layout kernel in eleven grids: 32 blocks took the most time, and 2 700 fill the device."""
+    samples = Path(__file__).resolve().parents[2] / "sample_traces/dynshape"
+    pair = Comparison.open([samples / "eager", samples / "default"])
+    table = pair.runs[0].required_trace().device
+    (name,) = {n for n in table["name"].cast(pl.String).to_list() if "nchwToNhwcKernel" in n}
+    made = dossier(pair, kernel_item(name))
+    assert {launch.n_blocks for launch in made.launches} == {450 * 6}
+
+
 def test_the_longest_call_is_on_the_timeline(comparison: Comparison) -> None:
     made = dossier(comparison, kernel_item(TRITON))
     (event,) = made.on_timeline
@@ -160,6 +173,27 @@ def test_a_call_of_several_kernels_fits_into_the_cache_with_all_that_it_moves() 
         assert any("fits into the L2 cache" in text for text in roofline_sentences(line)) is fits
 
 
+def test_products_beside_other_kernels_are_held_against_their_own_time(
+    comparison: Comparison,
+) -> None:
+    """403 MFLOP stood beside a group's 37.3 µs at 21.2 TFLOP/s: its products take 19.0 µs of it."""
+    n_partly = 0
+    for number in range(len(comparison.pairs[0].ledger.groups)):
+        for line in dossier(comparison, group_item(1, number)).rooflines:
+            if line.flops is None or line.flops_per_s is None:
+                continue
+            assert line.flops_per_s * line.products_ns == pytest.approx(line.flops * 1e9)
+            text = " ".join(roofline_sentences(line))
+            assert f"per step in {format_duration(line.products_ns)} of products: " in text
+            n_partly += not line.is_all_products
+    assert n_partly
+    line = Roofline("default", 37_300, flops=403e6, flops_per_s=21.2e12, products_ns=19_000,
+                    compute_share=0.32, units="fp32")  # fmt: skip
+    assert kernel_answer([line], "products", "").endswith("fp32 peak, in its products alone.")
+    cast_beside = replace(line, products_ns=36_000)
+    assert kernel_answer([cast_beside], "products", "").endswith("fp32 peak.")
+
+
 def test_not_every_call_fits_into_the_cache_where_the_average_one_does() -> None:
     """The batch norms of a ResNet-50 move 6 to 206 MB a call, 54 MB on average."""
     h200 = peaks_of("NVIDIA H200")
@@ -169,6 +203,33 @@ def test_not_every_call_fits_into_the_cache_where_the_average_one_does() -> None
     text = " ".join(roofline_sentences(line))
     assert "The data of some calls fits into the L2 cache" in text
     assert "of the largest does not fit" in text
+
+
+def test_nothing_is_said_of_arithmetic_where_a_product_s_operations_are_not_known() -> None:
+    """In a replay of ResNet-50 a GEMM was held back by neither; its FLOPs were counted nowhere."""
+    names = ("eager", "default", "reduce-overhead")
+    runs = Comparison.open([BREAKY.parent / "resnet50" / name for name in names])
+    kernel = next(row.name for row in runs.kernels if "gemm" in row.name and row.n(1) and row.n(2))
+    *_, replayed = dossier(runs, kernel_item(kernel)).rooflines
+    assert (replayed.label, replayed.flops, replayed.limit) == ("reduce-overhead", None, "unknown")
+    text = " ".join(roofline_sentences(replayed))
+    assert "whether arithmetic holds it back cannot be told" in text
+    assert "Neither" not in text
+
+
+def test_no_limit_is_told_from_bytes_that_may_be_half_of_what_is_moved() -> None:
+    """A kernel in place of a bare trace was held back by latency; its log had it at 88 %."""
+    h200 = peaks_of("NVIDIA H200")
+    assert h200 is not None and h200.l2_bytes is not None
+    n_bytes = 4 * h200.l2_bytes
+    for share, limit in ((0.57, "unknown"), (0.30, "neither"), (0.75, "memory")):
+        time_ns = round(n_bytes / h200.memory_bytes_per_s / share * 1e9)
+        line = roofline("default", h200, 1, Traffic(n_bytes, time_ns, 1, 1, counts_once=True))
+        assert line is not None and line.limit == limit
+        text = " ".join(roofline_sentences(line))
+        assert ("up to twice as much" in text) is (limit == "unknown")
+        assert f"{round(100 * share)} % or more of the memory's peak" in text
+        assert kernel_answer([line], "", "relu").endswith("or more of the memory's bandwidth.")
 
 
 def test_a_group_s_kernels_sum_to_its_time(comparison: Comparison) -> None:
@@ -256,7 +317,7 @@ def test_an_operator_lists_the_kernels_that_it_became(comparison: Comparison) ->
 
 def test_an_event_leads_to_its_kernel_and_its_group(comparison: Comparison) -> None:
     trace = comparison.runs[1].required_trace()
-    names = trace.device["name"].cast(str).to_list()
+    names = trace.device["name"].cast(pl.String).to_list()
     row = names.index(TRITON)
     made = dossier(comparison, event_item(1, "device", row))
     assert made.title == TRITON
@@ -310,6 +371,14 @@ def test_a_break_says_of_which_others_the_cost_is_not_known() -> None:
     )
     assert break_answer(first, [first], first.cost_ns) == f"Costs {cost} per step."
     assert printed.advice is not None and "print" in printed.advice.change
+
+
+def test_a_break_says_once_how_often_it_was_met() -> None:
+    breaky = Comparison.open([BREAKY / "eager", BREAKY / "default"])
+    priced, printed = (dossier(breaky, break_item(1, number)) for number in (0, 1))
+    assert priced.about == ("Met once while compiling in 0/0.",)
+    assert printed.answer.startswith("Print, met once while compiling in ")
+    assert printed.about == ()
 
 
 def test_a_break_has_no_advice_that_is_for_another() -> None:
@@ -412,3 +481,23 @@ def test_the_first_line_of_a_module_is_the_one_that_calls_it() -> None:
     made = dossier(Comparison.open(runs), module_item("encoder.layer.0.output.LayerNorm"))
     assert "self.LayerNorm(" in made.sources[0].frame.code
     assert made.sources[0].label == "modeling_bert.py:350"
+
+
+def test_kernels_of_a_layer_say_how_often_each_side_runs_them():
+    """Layer 7 of BERT: one call of eager stood as five, which only the compiled side has."""
+    bert = ROOT / "sample_traces" / "bert"
+    pair = Comparison.open([bert / "eager", bert / "default"]).pairs[0]
+    groups = [group for group in pair.ledger.groups if group.module.endswith("encoder.layer.7")]
+    for entry in kernel_entries(groups or pair.ledger.groups):
+        sides = [
+            sum(
+                kernel.n / group.n_steps[side]
+                for group in (groups or pair.ledger.groups)
+                for kernel in (group.baseline, group.candidate)[side].kernels
+                if kernel.name == entry.title
+            )
+            for side in (0, 1)
+        ]
+        numbers = [number for number in dict.fromkeys(sides) if number]
+        expected = " → ".join(f"{number:g}" for number in numbers)
+        assert entry.note == ("" if expected == "1" else f"{expected} calls")

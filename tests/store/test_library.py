@@ -10,6 +10,7 @@ from profiler_core import run_directory as names
 from profiler_core.errors import BadInput, FusionscopeError
 from profiler_core.store import library
 from profiler_core.store.deletion import can_be_deleted, delete
+from profiler_core.ui.choice import keys_of
 from tests.everything import comparisons
 
 
@@ -86,6 +87,16 @@ def test_keys_survive_names_that_a_url_would_change(home):
     key = only_group().baseline.key
     assert not set(key) & set(" +%&?#")
     assert library.entry(key).variant == "default+bf16-autocast"
+
+
+def test_a_key_that_was_typed_is_the_one_of_the_list(home):
+    """A link with "+" opened its runs, as some that were "put together by hand"."""
+    put(home / "runs", "a~é", "default+bf16-autocast")
+    key = only_group().baseline.key
+    assert keys_of({"baseline": ["run/a~7Eé/default+bf16-autocast"]}) == (key,)
+    assert keys_of({"baseline": [key], "candidate": [key]}) == (key,)
+    with pytest.raises(BadInput, match="“run/a b” here"):  # as it was typed
+        library.entry(*keys_of({"baseline": ["run/a b"]}))
 
 
 @pytest.mark.parametrize(

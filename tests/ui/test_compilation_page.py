@@ -48,7 +48,8 @@ def html_of(app):
 def test_the_dearest_break_comes_first_with_its_line(home):
     app = opened(baseline="run/breaky/default")
     text = html_of(app)
-    assert "2 graph breaks cost" in text
+    assert "2 graph breaks: one costs <em>" in text
+    assert "per step</em>, what the other break costs is not known;" in text
     # Of its forward what follows the print: the limit's function is torch_dynamo_resume_in_….
     assert "1 function runs partly eager</em> since the recompile limit" in text
     assert "<b>forward, from line 28 on</b>" in text
@@ -70,6 +71,14 @@ def test_breaks_that_cost_nothing_together_cost_nothing_each(home, monkeypatch):
     rows = text[text.index("data-item=") :].split("</table>")[0].split("<tr>")
     assert len(rows) == 2
     assert all("<td>0\u00a0ns</td>" in row for row in rows)
+
+
+def test_the_row_of_a_break_says_why_its_cost_is_not_known(home):
+    """The reason stood in its dossier alone, beside another break's 25.5 µs."""
+    rows = html_of(opened(baseline="run/breaky/default")).split("<tr>")
+    row = next(row for row in rows if "data-item=" in row and "bench.py:28" in row)
+    assert "not known" in row
+    assert "the trace shows no compiled call after it" in row
 
 
 def test_source_lines_come_from_what_the_capture_kept(home):

@@ -16,6 +16,7 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.session.run import Run
 from profiler_core.store import library
+from profiler_core.ui.reading import run_of
 from tests.apps import opened, text_of
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
@@ -47,6 +48,16 @@ def test_a_page_says_first_that_a_trace_is_cut(home, monkeypatch, page):
     assert "What fusion did" not in text
     if page in ("overview", "memory"):
         assert re.search(r"<h1 class=.fs-verdict fs-worse.>(<[^>]+>)*Not compared", text)
+
+
+def test_the_list_of_runs_says_which_trace_is_cut(home, monkeypatch):
+    """ "not timed" stood there, as it stands at a run that has neither rounds nor a trace."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
+    assert run_of(library.entry("run/cnn/reduce-overhead")).summary is not None
+    text = text_of(opened("runs"))
+    assert text.count("trace is cut") == 1
+    assert "not timed" not in text.split("trace is cut")[1]
 
 
 @pytest.mark.parametrize("page", ["timeline", "kernels", "fusion", "modules"])
@@ -92,6 +103,36 @@ def test_kernels_of_a_cut_trace_are_counted_and_summed_in_all_that_is_left(home,
     assert trace.tally.is_cut
     text = text_of(app).replace("\\", "")
     assert f"What is left of the cut trace has {in_steps.n_kernels} kernels; " in text
+
+
+def test_operators_of_a_trace_cut_before_its_device_are_not_called_kernels(
+    home, monkeypatch, tmp_path
+):
+    """Host times of "630 kernels" stood beside the other run's, then operators on their axis."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    shutil.copytree(home / "runs/cnn/eager", tmp_path / "runs/cnn/eager")
+    shutil.copytree(home / "runs/cnn/eager", tmp_path / "runs/cnn/default")
+    trace = tmp_path / "runs/cnn/default/trace.json.gz"
+    text = gzip.decompress(trace.read_bytes())
+    trace.write_bytes(gzip.compress(text[: text.index(b'"cat": "kernel"')]))
+    app = opened("kernels", baseline="run/cnn/eager", candidate=["run/cnn/default"])
+    shown = text_of(app).replace("\\", "")
+    assert "default is cut" in shown
+    assert "The trace of default holds operators with their time on the host, and no" in shown
+    assert re.search(r"\d+ kernels per step; ", shown)
+    assert "What is left" not in shown  # of the trace of eager nothing is missing
+    assert list(app.dataframe[0].value.columns) == ["name", "t0", "category", "n0", "whole"]
+    assert not any(name.startswith("aten::") for name in app.dataframe[0].value["whole"])
+
+
+def test_a_cut_trace_alone_is_not_told_to_be_compared(home, monkeypatch):
+    """ "add one in the sidebar to compare" stood below that it cannot be compared."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(home))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: home / "samples")
+    text = text_of(opened("overview", baseline="run/cnn/reduce-overhead", candidate=[]))
+    assert "cannot be compared with another run" in text
+    assert "to compare." not in text
 
 
 def test_two_cut_traces_are_told_in_one_card(home, monkeypatch):

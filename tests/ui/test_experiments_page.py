@@ -10,6 +10,8 @@ import pytest
 
 from profiler_core import home
 from profiler_core.analysis.experiment.leading import leader_of
+from profiler_core.analysis.finding_rules.facts import Finding
+from profiler_core.analysis.what_if.change import Change
 from profiler_core.capture.spec import CaptureSpec
 from profiler_core.cli.main import main
 from profiler_core.door import experimenting
@@ -19,7 +21,7 @@ from profiler_core.experiments.request import new_experiment, spec_of
 from profiler_core.figures.experiment import cost_figure
 from profiler_core.figures.theme import LIGHT
 from profiler_core.model.experiment import Gain
-from profiler_core.model.run import RunRecord
+from profiler_core.model.run import Compiled, Measurement, RunRecord
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store.experiments import FILE, folder_of, held_by_one, write_experiment
 from profiler_core.ui.experiments import listing, panel, start
@@ -64,6 +66,13 @@ def test_the_page_has_the_result_and_the_gain_beside_the_prediction(experiment):
     assert any("--variants eager,default+freezing=true" in block.value for block in app.code)
     assert "Resume" not in [button.label for button in app.button]
     assert experiment.title in [button.label for button in app.button]
+
+
+def test_the_first_line_is_of_no_other_experiment_than_the_one_shown(experiment):
+    """Above the headline of an older one stood what the newest had found."""
+    line = f"{experiment.title}: default+freezing=true is the fastest"
+    assert line in text_of(opened("experiments"))
+    assert line not in text_of(opened("experiments", experiment=experiment.experiment_id))
 
 
 def test_an_error_beyond_all_measure_is_told_as_such(monkeypatch, tmp_path):
@@ -158,6 +167,40 @@ def test_a_cancelled_one_can_be_resumed_and_submits_the_same_experiment(experime
     assert (about["kind"], about["subject"]) == ("try", experiment.experiment_id)
 
 
+def test_too_few_rounds_lead_on_to_an_experiment_with_enough(experiment, monkeypatch):
+    """*Take this* had a comment alone, and nothing on the page timed more rounds."""
+    few = msgspec.structs.replace(
+        experiment,
+        words=(*experiment.words, "--rounds=3"),
+        batches=tuple(map(of_few_rounds, experiment.batches)),
+    )
+    write_experiment(home.runs_directory(), few)
+    submitted = []
+    monkeypatch.setattr(
+        experimenting.jobs, "submit", lambda words, **about: submitted.append((words, about))
+    )
+    app = opened("experiments", experiment=few.experiment_id)
+    text = text_of(app)
+    assert "Take this" not in text
+    assert "It takes 5 or more; 20 are the usual number." in text
+    assert any(code.value.startswith("fusionscope try customcnn") for code in app.code)
+    next(b for b in app.button if b.label == "Try again with 20 rounds").click().run()
+    ((words, about),) = submitted
+    assert about["subject"] != few.experiment_id
+    assert app.query_params["experiment"] == about["subject"]
+    assert not [word for word in words if word.startswith("--rounds")]
+    assert {"--from=default", f"--levers={','.join(LEVERS)}", "--budget=1000s"} <= set(words)
+
+
+def of_few_rounds(batch):
+    def few(trial):
+        return trial and msgspec.structs.replace(trial, speedup=None, against=None, n_rounds=3)
+
+    return msgspec.structs.replace(
+        batch, trials=tuple(map(few, batch.trials)), reference_trial=few(batch.reference_trial)
+    )
+
+
 def test_what_is_resumed_runs_before_it_first_saves(experiment, monkeypatch):
     """Until then its file, and so the page, said that it was cancelled."""
     cut = msgspec.structs.replace(experiment, state="cancelled", ended_by="cancelled")
@@ -173,7 +216,17 @@ def test_what_is_resumed_runs_before_it_first_saves(experiment, monkeypatch):
     text = text_of(app)
     assert "It was cancelled" not in text
     assert "is the fastest so far" in text
-    assert any(caption.value.endswith(plain_label("Running.")) for caption in app.caption)
+    assert any(caption.value.endswith(plain_label("Not ended yet.")) for caption in app.caption)
+
+
+def test_what_waits_for_another_job_is_not_said_to_run(experiment, monkeypatch):
+    """Beside a panel that says "queued", the list said "Running."."""
+    begun = msgspec.structs.replace(experiment, state="running", batches=())
+    write_experiment(home.runs_directory(), begun)
+    monkeypatch.setattr(listing, "job_of", lambda _: SimpleNamespace(is_live=True, state="queued"))
+    app = opened("experiments")
+    assert "Running." not in text_of(app)
+    assert "Not ended yet." in text_of(app)
 
 
 @pytest.mark.parametrize(
@@ -198,6 +251,18 @@ def test_what_ran_on_a_gpu_that_is_not_here_says_what_is_tried_instead(
         spec={"workload": "resnet50", "device": device}, environment={"gpu": gpu} if gpu else {}
     )
     assert start._other_device(record, ()) == other
+
+
+@pytest.mark.parametrize(("is_handed", "lever", "says_why"), [
+    (False, "graph_replay", True), (True, "graph_replay", False), (False, "half_precision", False),
+])  # fmt: skip
+def test_a_finding_whose_settings_reach_no_call_of_the_script_says_so(is_handed, lever, says_why):
+    """*Try it* tried modes of which the script's own calls of torch.compile were given none."""
+    compiled = Compiled(where="as-is", is_handed=is_handed)
+    record = RunRecord(measurement=Measurement(compiled=compiled))
+    about = {"title": "f", "evidence": "", "advice": "", "page": "overview"}
+    asked = Finding("f", **about, change=Change(lever))
+    assert bool(start.why_some_are_not_tried(record, [asked])) is says_why
 
 
 def test_an_experiment_that_is_not_there_is_a_problem_on_the_page(experiment):

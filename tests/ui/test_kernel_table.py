@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import pandas as pd
@@ -70,6 +71,46 @@ def test_the_kind_of_a_kernel_fits_into_1280_px_beside_three_runs(tmp_path, colu
     assert sum(widths[name] for name in shown[: shown.index("category") + 1]) <= 870
 
 
+def _widths_up_to(drawn, last):
+    described = json.loads(drawn.proto.columns)
+    shown = list(drawn.value.columns)
+    return sum(described[name]["width"] for name in shown[: shown.index(last) + 1])
+
+
+def test_the_calls_of_three_runs_fit_into_1280_px_too(tmp_path, columns, monkeypatch):
+    """Those of both candidates lay beyond the right edge."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
+    runs = [f"sample/resnet50/{variant}" for variant in ("eager", "default", "reduce-overhead")]
+    drawn = opened("kernels", baseline=runs[0], candidate=runs[1:]).dataframe[0]
+    calls = [name for name in drawn.value.columns if name in ("n0", "n1", "n2")]
+    assert len(calls) == 3
+    assert min(map(len, drawn.value["name"])) > 8  # cut to the room that is left: not to "sm80_"
+    assert _widths_up_to(drawn, calls[-1]) <= 870
+
+
+@pytest.mark.parametrize("page", ["kernels", "modules", "fusion"])
+@pytest.mark.parametrize("candidates", [["default"], ["default", "reduce-overhead"]])
+def test_beside_a_dossier_stand_whole_columns_alone(
+    tmp_path, columns, monkeypatch, page, candidates
+):
+    """At the edge of the table 53 calls read as 5."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
+    runs = {
+        "baseline": "sample/resnet50/eager",
+        "candidate": [f"sample/resnet50/{variant}" for variant in candidates],
+    }
+    alone = opened(page, **runs).dataframe[0]
+    assert list(alone.proto.column_order) == list(alone.value.columns)
+    beside = opened(page, **runs, item="operator:conv2d").dataframe[0]
+    in_view = list(beside.proto.column_order)
+    # The table is 515 px wide beside the menu and a dossier, in a window of 1280 px.
+    assert _widths_up_to(beside, in_view[-1]) <= 515
+    assert in_view == list(beside.value.columns)[: len(in_view)]
+    assert [name[0] for name in in_view[1:4]] == ["t", "t", "d"]
+
+
 def test_the_leading_candidate_s_times_are_seen_beside_a_dossier(tmp_path, columns, monkeypatch):
     monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
     (tmp_path / "cache").symlink_to(columns)
@@ -83,6 +124,19 @@ def test_the_leading_candidate_s_times_are_seen_beside_a_dossier(tmp_path, colum
     described = json.loads(drawn.proto.columns)
     # Beside the menu and a dossier the table is 515 px wide, in a window of 1280 px.
     assert sum(described[name]["width"] for name in shown[: shown.index("d2") + 1]) <= 510
+
+
+def test_three_runs_stand_in_one_order_in_chart_and_table(tmp_path, columns, monkeypatch):
+    """The chart had eager, default, reduce-overhead, and the calls too, beside times in another."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
+    runs = [f"sample/bert/{variant}" for variant in ("eager", "default", "reduce-overhead")]
+    app = opened("kernels", baseline=runs[0], candidate=runs[1:])
+    chart = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert [bar["name"] for bar in chart["data"]] == ["eager", "reduce-overhead", "default"]
+    shown = list(app.dataframe[0].value.columns)
+    numbers = [name for name in shown if re.fullmatch(r"[tn]\d", name)]  # times, then calls
+    assert numbers == ["t0", "t2", "t1", "n0", "n2", "n1"]
 
 
 def test_a_wide_window_has_room_for_more_of_a_kernel_s_name(tmp_path, columns, monkeypatch):
@@ -175,6 +229,14 @@ def test_a_product_is_judged_by_the_run_that_knows_its_operations(three_runs):
     )
 
 
+def test_what_a_module_starts_is_not_called_its_calls(three_runs):
+    """The embeddings had "8 calls" per step, which are the kernels of one call."""
+    html = str(dossier_html(dossier(three_runs, module_item("embeddings"))))
+    assert "<th>device events</th>" in html and "<th>calls</th>" not in html
+    (row, *_) = three_runs.kernels
+    assert "<th>calls</th>" in str(dossier_html(dossier(three_runs, kernel_item(row.name))))
+
+
 def test_kernels_of_a_module_are_told_apart_by_their_names(three_runs):
     """Two read "elementwise_kernel<128, 2, at…{lambda(int)#1})", cut before what they compute."""
     html = str(dossier_html(dossier(three_runs, module_item("embeddings"))))
@@ -199,10 +261,17 @@ def test_a_run_that_is_not_known_to_have_an_operator_has_no_column_of_its_kernel
 
 def test_the_ends_of_names_of_groups_and_modules_fit_into_a_small_window(three_runs):
     """ "…er.layer.0.outp" was cut at both ends, "gather + … + laye" at its end."""
-    cells = fusion_table._cells(fold(three_runs.pairs[1].ledger.groups), None, None)
+    pair = three_runs.pairs[1]
+    cells, described = fusion_table.cells_and_columns(pair, fold(pair.ledger.groups))
     assert all(len(name) <= 30 for name in cells["group"])
     assert all(len(name) <= 21 for name in cells["module"])
     assert any(re.fullmatch(r"gather .*….* layer_norm", name) for name in cells["group"])
+    assert "modeling_bert.py:350 +1" in cells["source"]  # "modeling_bert.py:350 and 1 m"
+    shown = list(cells)
+    assert shown[0] == "group"
+    # The table is 868 px wide beside the menu and a scroll bar, in a window of 1280 px.
+    places = shown[: shown.index("module") + 1]
+    assert sum(described[name]["width"] for name in places) <= 868
 
 
 def test_a_group_of_products_is_judged_by_its_operations_too(three_runs):
@@ -213,6 +282,18 @@ def test_a_group_of_products_is_judged_by_its_operations_too(three_runs):
     assert re.search(
         r"; now at \d % of the memory's bandwidth and \d\d % of the fp32 peak;", answer
     )
+
+
+def test_a_long_name_says_that_it_is_cut_and_is_there_whole(three_runs):
+    """Five lines of a name of C++ ended without a sign, in a box that had to be scrolled."""
+    (row, *_) = three_runs.kernels
+    made = dossier(three_runs, kernel_item(row.name))
+    name = "begin::" + "kernel<float, " * 30 + "end>"
+    html = str(dossier_html(replace(made, title=name))).replace("<wbr>", "")
+    title = re.search(r"<h2[^>]*>(.*?)</h2>", html)[1]
+    assert title.startswith("begin::") and "…" in title and title.endswith("end&gt;")
+    assert f'<summary>in full</summary><p class="fs-note fs-mono">{escape(name)}<' in html
+    assert "in full" not in str(dossier_html(replace(made, title="short")))
 
 
 def test_a_finding_with_nothing_at_stake_has_no_amount_in_a_dossier(three_runs):

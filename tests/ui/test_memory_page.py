@@ -70,6 +70,10 @@ def test_a_replay_names_its_pool_and_says_why_it_has_no_line(home):
     text = said(opened(baseline="run/bert/eager", candidate=["run/bert/reduce-overhead"]))
     assert "141 MB of what reduce-overhead reserves belong to the private pools" in text
     assert "reduce-overhead has no line. Its steps replay a CUDA graph" in text
+    # In the private pool 62.9 MB lie free in one block.
+    assert "Largest free block of the common one: 18.6 MB." in text
+    eager, _, _ = text.partition("free, in private pools")
+    assert "Largest free block: " in eager
 
 
 def test_what_a_replay_never_asks_for_is_not_compared_with_what_eager_asks_for(home):

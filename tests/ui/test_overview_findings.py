@@ -16,6 +16,7 @@ from tests.apps import opened, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces" / "customcnn"
+BF16 = "+bf16-autocast+channels_last"
 HW_THERMAL = 0x40  # NVML: nvmlClocksEventReasonHwThermalSlowdown
 
 
@@ -49,6 +50,19 @@ def test_new_samples_of_the_gpu_are_seen_at_once(home, query):
     os.utime(later, ns=(stamp, stamp))
     later.replace(path)
     assert "GPU was throttled" in text_of(opened("overview", **query))
+
+
+def test_where_nothing_stands_out_settings_can_be_tried(home):
+    """ "None of the usual causes takes a noticeable part" led nowhere, beside a faster mode."""
+    runs = SAMPLES.parent / "resnet50-bf16"
+    for mode in ("eager", "reduce-overhead"):
+        shutil.copytree(runs / f"{mode}{BF16}", home / "runs" / "half" / mode)
+    app = opened("overview", baseline="run/half/eager", candidate=["run/half/reduce-overhead"])
+    text = re.sub(r"\s+", " ", text_of(app))
+    assert "Nothing stands out" in text
+    assert "Whether other settings are faster is told only by trying them." in text
+    (button,) = (button for button in app.button if button.key == "fs_try_all")
+    assert button.label.startswith("Try settings")
 
 
 def test_an_upper_bound_is_marked_as_one(home):

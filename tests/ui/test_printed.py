@@ -49,6 +49,14 @@ def test_what_a_failed_run_printed_is_on_the_overview(failed, measured):
     )
 
 
+def test_torchs_log_to_which_an_error_leads_stands_there_too(failed):
+    (failed / "torch_logs.txt").write_text("\n".join(f"frame {n}" for n in range(100)))
+    app = opened("overview", **PAIR)
+    labels = [box.label.replace("\\", "") for box in app.expander]
+    assert labels.count("The end of torch_logs.txt of default") == 1
+    assert "frame 99" in text_of(app) and "frame 3\n" not in text_of(app)
+
+
 def test_a_run_that_printed_nothing_or_finished_has_no_box(failed):
     app = opened("overview", **PAIR)
     assert not [box.label for box in app.expander if "printed" in box.label]

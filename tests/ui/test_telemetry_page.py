@@ -113,8 +113,9 @@ def test_samples_alone_open_it(home):
     shutil.copy(SAMPLES / "eager" / "nvml.jsonl", folder)
     (folder / "run.json").write_text(json.dumps({"run_id": "u.1", "name": "nvml.jsonl"}))
     text = text_of(opened(baseline="upload/u/1"))
-    for word in ("546 W", "whole file", "sampled were not counted"):
+    for word in ("546 W", "whole file", "sampled were not counted", "Over all samples"):
         assert word in text
+    assert "In steady state" not in text
 
 
 def test_what_the_profiler_sampled_is_drawn_and_needs_no_other_samples(home):
@@ -146,6 +147,21 @@ def test_captures_with_several_ranks_say_why_nothing_was_sampled(home):
         path.write_text(json.dumps(record))
         (path.parent / "nvml.jsonl").unlink()
     assert "a capture with several ranks (2 here) has no telemetry phase" in text_of(opened(**PAIR))
+
+
+def test_the_heading_says_of_a_run_that_never_ran_alone_that_all_samples_are_meant(home):
+    """The memory and threads of a whole capture stood under "In steady state"."""
+    head = "Of default over all samples."
+    text = text_of(opened(**PAIR))
+    assert "In steady state" in text
+    assert head not in text
+    path = home / "runs" / "r" / "default" / "run.json"
+    record = json.loads(path.read_text()) | {"world_size": 2}
+    record["measurement"]["telemetry"] = None
+    path.write_text(json.dumps(record))
+    text = text_of(opened(**PAIR))
+    assert "In steady state" in text
+    assert head in text
 
 
 def test_a_damaged_file_costs_its_own_run_alone(home):

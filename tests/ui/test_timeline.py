@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.model.tally import Tally
+from profiler_core.session.run import Run
 from profiler_core.store import library
 from profiler_core.timeline.build import build_index
 from profiler_core.timeline.event import event
@@ -25,6 +26,7 @@ from profiler_core.ui.timeline.scene import (
     scene,
     step_names,
 )
+from profiler_core.units import format_share
 from tests.apps import opened, text_of
 from tests.builders import a_trace, kernel, launch, op, step
 
@@ -99,6 +101,16 @@ def test_how_busy_a_stream_is_does_not_depend_on_what_threads_do_after_its_work(
         (drawn,) = scene([run], 0, dark=False)["runs"]
         (note,) = (track["note"] for track in drawn["tracks"] if track["kind"] == "stream")
         assert note == "75 % busy · 2 events"
+
+
+def test_a_stream_is_as_busy_as_the_first_line_says_of_the_steps(tmp_path):
+    """Of customcnn with CUDA graphs 41 % stood below 33 %: of first to last work alone."""
+    run = Run.open(CAPTURES / "customcnn_b1.reduce-overhead")
+    build_index(run.required_trace(), tmp_path / "index")
+    drawn = SceneRun(0, "run", "baseline", "#123456", "", open_index(tmp_path / "index"))
+    tracks = scene([drawn], 0, dark=False)["runs"][0]["tracks"]
+    (note,) = (track["note"] for track in tracks if track["kind"] == "stream")
+    assert note.startswith(f"{format_share(run.required_summary().busy_fraction)} busy")
 
 
 def test_a_run_with_fewer_steps_is_aligned_at_its_last(tmp_path):

@@ -26,13 +26,17 @@ REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb/{}.html"
 
 @dataclass(frozen=True)
 class Cause:
-    """One row: a key for JSON, a label, and three things a reader wants to know."""
+    """One row: a key for JSON, a label, and three things a reader wants to know.
+
+    setting: of torch._dynamo.config, with which there is no such break; "": there is none.
+    """
 
     key: str
     label: str
     what: str  # what happened
     change: str  # what to change
     url: str
+    setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,10 @@ class Row:
     pattern: re.Pattern[str]
 
 
-def _row(key: str, label: str, pattern: str, what: str, change: str, url: str) -> Row:
-    return Row(Cause(key, label, what, change, url), re.compile(pattern))
+def _row(
+    key: str, label: str, pattern: str, what: str, change: str, url: str, setting: str = ""
+) -> Row:
+    return Row(Cause(key, label, what, change, url, setting), re.compile(pattern))
 
 
 BREAK_ROWS = (
@@ -60,14 +66,16 @@ BREAK_ROWS = (
          r"Tensor\.item|\.tolist|tolist must|capture_scalar_outputs"
          r"|call_method TensorVariable\(\) item",
          "The code takes a tensor's value into Python, so the host must wait for the device.",
-         "Keep the value on the device, or set torch._dynamo.config.capture_scalar_outputs = True.",
-         COMMON_BREAKS),
+         "Keep the value on the device, or set torch._dynamo.config.capture_scalar_outputs = True, "
+         "which helps unless the value decides an if or a while: torch.where or torch.cond does "
+         "there.", COMMON_BREAKS, "capture_scalar_outputs"),
     _row("dynamic_output_shape", "output shape depends on data",
          r"[Dd]ynamic shape operator|capture_dynamic_output_shape_ops|aten\.nonzero|\bunique\b",
          "The shape of an operator's output depends on its input's values (nonzero, "
          "unique, masks).",
          "Use an operator with a fixed output shape (torch.where with three arguments), or set "
-         "torch._dynamo.config.capture_dynamic_output_shape_ops = True.", DYNAMIC_SHAPES),
+         "torch._dynamo.config.capture_dynamic_output_shape_ops = True.", DYNAMIC_SHAPES,
+         "capture_dynamic_output_shape_ops"),
     _row("print", "print",
          r"builtin (?:operator )?`?print|builtin: print|BuiltinVariable\(print\)",
          "The code prints inside the compiled region.",
@@ -155,6 +163,16 @@ OPTIMIZER = Cause(
     COMMON_BREAKS,
 )  # fmt: skip
 PYTORCHS_OWN = (DISTRIBUTED, OPTIMIZER)
+# PyTorch's hint about the value names capture_scalar_outputs, with which the branch still breaks.
+DECIDING_VALUE = Cause(
+    "tensor_item", "value of a tensor in Python",
+    "Which way the code goes depends on a tensor's value, which it takes into Python.",
+    "Use torch.where or torch.cond, or decide before the compiled region. With "
+    "torch._dynamo.config.capture_scalar_outputs = True alone the branch breaks the graph all the "
+    "same.", COMMON_BREAKS,
+)  # fmt: skip
+# An assert does not: with the setting Dynamo makes it one of the graph's own.
+_DECIDES = re.compile(r"(?:(?:if|elif|while)\b|.* if )[^:]*\.(?:item|tolist)\((?:.* else |[^:]*:)")
 EXAMPLES = re.compile(r"\(e\.g\.[^)]*\)")
 OTHER_BREAK = Cause(
     "other", "something that Dynamo cannot trace",
@@ -197,8 +215,10 @@ GUARD_ROWS = (
          r"requires_grad mismatch|requires_grad|grad_mode|___check_global_state|inference_mode"
          r"|dispatch key set mismatch",
          "Gradients are recorded in one call and not in another.",
-         "Keep training and inference calls apart (no_grad around all of the inference calls), or "
-         "compile one function for each.", RECOMPILATION),
+         "Where training and inference take turns, keep them apart (no_grad around all of the "
+         "inference calls), or compile one function for each. Where the first of several equal "
+         "blocks is handed data and the others activations, one recompile serves these and no more "
+         "follow.", RECOMPILATION),
     _row("global_state", "global state",
          r"GLOBAL_STATE changed|deterministic|autocast|default_dtype|num_threads",
          "A global setting of torch changed (autocast, threads, deterministic mode).",
@@ -304,7 +324,9 @@ def break_cause(event: GraphBreak | FrameSkip) -> Cause:
     # An unspecific title ("Failed to trace builtin operator") is told apart by its explanation;
     # hints name other constructs as well and tell nothing.
     details = EXAMPLES.sub("", f"{event.reason} {context} {event.explanation}")
-    return _first(BREAK_ROWS, (details, code)) or OTHER_BREAK
+    cause = _first(BREAK_ROWS, (details, code)) or OTHER_BREAK
+    decides = cause.key == DECIDING_VALUE.key and _DECIDES.match(code.strip())
+    return DECIDING_VALUE if decides else cause
 
 
 def guard_cause(failure: GuardFailure) -> Cause:

@@ -1,5 +1,6 @@
 """How long compiling took, from the logs (docs/columns.md, Cost: the outermost compilations)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.model.compilation import Compilation, CompileLog
@@ -23,11 +24,60 @@ def compile_time(log: CompileLog | None) -> CompileTime | None:
 
     With several ranks the slowest one counts: they compile at the same time.
     """
-    timed = [c for c in log.compilations if c.dur_ns is not None] if log else []
+    timed = slowest_rank(log)
     if not timed:
         return None
-    ranks = {c.rank for c in timed}
-    return max((_of_rank([c for c in timed if c.rank == rank]) for rank in ranks), key=_seconds)
+
+    def total(direction: str) -> float:
+        return sum(length_ns(c) or 0 for c in timed if c.direction == direction) / 1e9
+
+    compiling = _compiling(timed)
+    return CompileTime(
+        seconds=sum(uncovered_ns(compiling)) / 1e9,
+        forward_seconds=total("forward"),
+        backward_seconds=total("backward"),
+        runtime_seconds=total("runtime"),
+        n_compilations=len(compiling),
+    )
+
+
+def slowest_rank(log: CompileLog | None) -> list[Compilation]:
+    """What was compiled, and autotuned at the first calls, on the rank that compiled longest.
+
+    Without what no log has times of; [] where it has none at all.
+    """
+    ranks: dict[int | None, list[Compilation]] = {}
+    by_phases = set()
+    for compilation in log.compilations if log else ():
+        if compilation.dur_ns is None:  # each piece of one backward has the phases of all pieces
+            whole = (compilation.compile_id, compilation.direction, compilation.rank)
+            if length_ns(compilation) is None or whole in by_phases:
+                continue
+            by_phases.add(whole)
+        ranks.setdefault(compilation.rank, []).append(compilation)
+    return max(ranks.values(), key=lambda timed: sum(uncovered_ns(_compiling(timed))), default=[])
+
+
+def length_ns(compilation: Compilation) -> int | None:
+    """How long it took; by its outermost phases where the log has no more (2.5's backward)."""
+    if compilation.dur_ns is not None:
+        return compilation.dur_ns
+    return sum(p.dur_ns for p in compilation.phases if len(p.path) == 1) or None
+
+
+def uncovered_ns(compilations: Sequence[Compilation]) -> list[int]:
+    """Of each, in the order given, what none that began before it covers: they sum to the union.
+
+    What has no start is not known to be covered.
+    """
+    uncovered = [length_ns(c) or 0 for c in compilations]
+    starts = ((c.start_ns, n) for n, c in enumerate(compilations) if c.start_ns is not None)
+    covered_until = -1
+    for start, n in sorted(starts, key=lambda each: (each[0], -uncovered[each[1]])):
+        end = start + uncovered[n]
+        uncovered[n] = max(0, end - max(start, covered_until))
+        covered_until = max(covered_until, end)
+    return uncovered
 
 
 def compilation_ns(log: CompileLog, compile_id: str | None, rank: int | None) -> int | None:
@@ -37,39 +87,10 @@ def compilation_ns(log: CompileLog, compile_id: str | None, rank: int | None) ->
         for c in log.compilations
         if c.compile_id == compile_id and c.rank == rank and c.direction != "runtime"
     ]
-    if not any(c.dur_ns is not None for c in compilations):
+    if all(length_ns(c) is None for c in compilations):
         return None
-    return _union_ns(compilations)
+    return sum(uncovered_ns(compilations))
 
 
-def _of_rank(timed: list[Compilation]) -> CompileTime:
-    def total(direction: str) -> float:
-        return sum(c.dur_ns or 0 for c in timed if c.direction == direction) / 1e9
-
-    compiling = [c for c in timed if c.direction != "runtime"]
-    return CompileTime(
-        seconds=_union_ns(compiling) / 1e9,
-        forward_seconds=total("forward"),
-        backward_seconds=total("backward"),
-        runtime_seconds=total("runtime"),
-        n_compilations=len(compiling),
-    )
-
-
-def _union_ns(compilations: list[Compilation]) -> int:
-    """Length of the union; what has no start (2.5's backward) is added as it is."""
-    spans = sorted(
-        (c.start_ns, c.start_ns + c.dur_ns)
-        for c in compilations
-        if c.start_ns is not None and c.dur_ns is not None
-    )
-    total = sum(c.dur_ns or 0 for c in compilations if c.start_ns is None)
-    covered_until = -1
-    for start, end in spans:
-        total += max(0, end - max(start, covered_until))
-        covered_until = max(covered_until, end)
-    return total
-
-
-def _seconds(rank_time: CompileTime) -> float:
-    return rank_time.seconds
+def _compiling(timed: Sequence[Compilation]) -> list[Compilation]:
+    return [c for c in timed if c.direction != "runtime"]

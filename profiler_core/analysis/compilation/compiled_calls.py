@@ -54,6 +54,8 @@ class RegionTax:
     pregraph_ns: float
     prologue_ns: float
     call_entry_ns: float  # inside the generated code, before its first operator
+    # No region, but lookups in which no compiled code fitted, so that the frame ran eager.
+    is_missed: bool = False
 
     @property
     def total_ns(self) -> float:
@@ -107,7 +109,13 @@ def region_taxes(trace: Trace, sample: StepSample | None = None) -> tuple[Region
         total = sums.setdefault(compile_id, [0.0] * 5)
         total[("region", LOOKUP, PREGRAPH, PROLOGUE, CALL).index(name)] += dur_ns
     n_steps = max(1, sample.n)
-    taxes = [RegionTax(key, *(value / n_steps for value in total)) for key, total in sums.items()]
+    taxes = []
+    for key, total in sums.items():
+        n, lookup_ns, pregraph_ns, prologue_ns, entry_ns = (value / n_steps for value in total)
+        taxes.append(RegionTax(key, n, lookup_ns, pregraph_ns, prologue_ns, entry_ns))
+    missed_ns = _missed_ns(ranges)
+    if sums and missed_ns:
+        taxes.append(RegionTax(None, 0.0, missed_ns / n_steps, 0.0, 0.0, 0.0, is_missed=True))
     return tuple(sorted(taxes, key=lambda tax: -tax.total_ns))
 
 
@@ -235,6 +243,19 @@ def _of_thread(
                 entered=tuple(entered),
             )
             entered = []
+
+
+def _missed_ns(ranges: list[_Range]) -> float:
+    """All lookups that are followed by another one or by nothing, where a hit enters a region."""
+    missed = 0.0
+    for thread in dict.fromkeys(r.thread for r in ranges):
+        spans = [r for r in ranges if r.thread == thread and r.name.startswith((LOOKUP, _REGION))]
+        missed += sum(
+            span.end_ns - span.start_ns
+            for span, following in zip(spans, [*spans[1:], None], strict=False)
+            if span.name == LOOKUP and (following is None or following.name == LOOKUP)
+        )
+    return missed
 
 
 def _owned(

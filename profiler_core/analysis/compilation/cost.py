@@ -102,7 +102,7 @@ def with_break_even(
     Args:
         cost: of the candidate.
         baseline: of a compiled baseline, else None.
-        verdict: on the pair; another workload has none, and must not be asked about.
+        verdict: on the pair; none is of too few rounds. Another workload's must not be asked about.
         time: of both; only times without the profiler earn anything.
     """
     seconds = cost.whole_seconds
@@ -115,7 +115,7 @@ def with_break_even(
         cost, seconds = replace(cost, beyond_baseline_seconds=beyond), beyond
         if beyond <= 0:
             return replace(cost, no_break_even=NoBreakEven.NOT_DEARER)
-    if verdict == "cannot_be_told":
+    if verdict in ("cannot_be_told", "no_verdict"):
         return replace(cost, no_break_even=NoBreakEven.CANNOT_BE_TOLD)
     saved_ns = (time.baseline_ns or 0) - (time.candidate_ns or 0)
     if verdict in ("slower", "no_difference"):

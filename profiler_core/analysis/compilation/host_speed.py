@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
-from profiler_core.analysis.compilation.two_queues import Queues, profiler_event_ns, replay_ns
+from profiler_core.analysis.compilation.event_cost import (
+    MOST_EVENT_NS,
+    between,
+    profiler_event_ns,
+)
+from profiler_core.analysis.compilation.two_queues import Queues, replay_ns
 
-# What the profiler costs the host for one event, at most: 2.5 to 7.9 µs on the H200s of
-# docs/what_if.md, but where the host was busy with other processes.
-MOST_EVENT_NS = 8_000.0
 # A host without any work leaves this part of the step: the device's own.
 DEVICE_HIDES = 0.9
 
@@ -29,11 +31,8 @@ def host_speed(two: Queues, step_ns: float) -> float:
         return 1.0
     if event_ns is None and replay_ns(as_fast_as(two, 0.0)) >= DEVICE_HIDES * step_ns:
         return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(16):
-        middle = (low + high) / 2
-        if replay_ns(as_fast_as(two, middle), event_ns=MOST_EVENT_NS) > step_ns:
-            high = middle
-        else:
-            low = middle
-    return high
+
+    def is_fast_enough(speed: float) -> bool:
+        return replay_ns(as_fast_as(two, speed), event_ns=MOST_EVENT_NS) <= step_ns
+
+    return between(is_fast_enough, 0.0, 1.0)[1]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from profiler_core.analysis.compilation.compile_time import compile_time
+from profiler_core.analysis.compilation.compile_time import length_ns, slowest_rank, uncovered_ns
 from profiler_core.model.compilation import Compilation, CompileLog
 
 Stage = Literal["dynamo", "aot", "inductor", "codegen", "autotune", "cache", "other"]
@@ -41,14 +41,17 @@ class Node:
 def compile_phases(log: CompileLog) -> tuple[Node, ...]:
     """The boxes, parents before children; empty without compilations that were timed.
 
-    A structured log without phases (torch 2.4) gives one box for each compilation.
+    They come to `compile_time`, with what the first calls took: of the rank that compiled longest,
+    each instant of compiling once, in the box of what began first. A structured log without phases
+    (torch 2.4) gives one box for each compilation.
     """
-    timed = _joined([c for c in log.compilations if c.dur_ns or c.phases])
+    timed = _joined(_each_instant_once(slowest_rank(log)))
     total = sum(_length(c) for c in timed)
-    total_time = compile_time(log)
-    if not timed or total_time is None or total == 0:
+    if total == 0:
         return ()
-    nodes = [Node("all", "", "all compilations", "other", total, len(timed), "")]
+    with_first_calls = any(c.direction == "runtime" for c in timed)
+    label = "compiling and autotuning" if with_first_calls else "all compilations"
+    nodes = [Node("all", "", label, "other", total, len(timed), "")]
     for number, compilation in enumerate(sorted(timed, key=_length, reverse=True)):
         nodes += _of_compilation(compilation, f"all/{number}", total)
         if len(nodes) > MAX_NODES:
@@ -64,6 +67,16 @@ def stage_of(phase: str) -> Stage:
         if pattern.search(phase):
             return stage
     return "other"
+
+
+def _each_instant_once(timed: Sequence[Compilation]) -> list[Compilation]:
+    """The same without what others cover, and without those of which nothing is left."""
+    compiling = [c for c in timed if c.direction != "runtime"]
+    left = [
+        *(replace(c, dur_ns=ns) for c, ns in zip(compiling, uncovered_ns(compiling), strict=True)),
+        *(replace(c, dur_ns=length_ns(c)) for c in timed if c.direction == "runtime"),
+    ]
+    return [compilation for compilation in left if compilation.dur_ns]
 
 
 def _joined(compilations: Sequence[Compilation]) -> list[Compilation]:
@@ -84,9 +97,7 @@ def _joined(compilations: Sequence[Compilation]) -> list[Compilation]:
 
 
 def _length(compilation: Compilation) -> int:
-    """Its own duration, as `compile_time` counts it; of its phases where the log has none."""
-    outermost = sum(p.dur_ns for p in compilation.phases if len(p.path) == 1)
-    return compilation.dur_ns or outermost
+    return compilation.dur_ns or 0
 
 
 def _label(phase: str) -> str:

@@ -49,6 +49,11 @@ class RecompileGroup:
         return sum(costs) if costs else None
 
     @property
+    def n_untimed(self) -> int:
+        """How many of them no log says the time of, beside others; 0 where none is known."""
+        return n_untimed(self.recompiles)
+
+    @property
     def steps(self) -> tuple[int, ...]:
         """The steps that paid for them, as far as they are known."""
         return tuple(report.step for report in self.recompiles if report.step is not None)
@@ -133,3 +138,9 @@ class _StepClock:
             return None
         step = bisect_right(self._ends, moment_ns - self._begins)
         return step if step < len(self._ends) else None
+
+
+def n_untimed(recompiles: Sequence[RecompileReport]) -> int:
+    """How many of these have no time, of those that a time of the others is said of; 0: of none."""
+    n = sum(1 for report in recompiles if report.cost_ns is None)
+    return n if n < len(recompiles) else 0

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.compilation.causes import (
+    DECIDING_VALUE,
     LOOP_CHANGE,
     PYTORCHS_OWN,
     Cause,
@@ -20,7 +21,11 @@ from profiler_core.analysis.compilation.cudagraph_coverage import (
     cudagraph_coverage,
 )
 from profiler_core.analysis.compilation.graph_break_cost import BreakCost, graph_break_cost
-from profiler_core.analysis.compilation.recompiles import RecompileReport, recompile_reports
+from profiler_core.analysis.compilation.recompiles import (
+    RecompileReport,
+    n_untimed,
+    recompile_reports,
+)
 from profiler_core.analysis.compilation.skipped_frames import LostGain, Other, lost_gain
 from profiler_core.analysis.compilation.tracing import TracingTime, tracing_time
 from profiler_core.analysis.engines import engines_in
@@ -59,7 +64,7 @@ class BreakReport:
 
     @property
     def advice(self) -> str:
-        """What to change: PyTorch's own hints about this break, else what helps with its kind."""
+        """What to change: PyTorch's own hints about this break, where they help, else ours."""
         return _advice(self.event.hints, self.cause)
 
     @property
@@ -97,7 +102,7 @@ class CompilationReport:
     recompiles: tuple[RecompileReport, ...]
     compile_time: CompileTime | None
     tracing: TracingTime | None  # by function; None: this torch did not time it
-    recompile_ns: int | None  # all recompiles together
+    recompile_ns: int | None  # all recompiles together whose time is known
     cost: CompileCost | None  # of the run beside a baseline; None: there is none
     break_cost: BreakCost | None
     cudagraphs: tuple[tuple[CudaGraphEvent, Cause], ...]  # all but what was simply recorded
@@ -112,6 +117,18 @@ class CompilationReport:
         events = enumerate(self.log.graph_breaks)
         # Not by equality: two breaks may be alike in all that the log says of them.
         return next((position for position, event in events if event is broken.event), None)
+
+    @property
+    def n_untimed_recompiles(self) -> int:
+        """Recompiles that `recompile_ns` lacks the time of; 0 where it is of none."""
+        return n_untimed(self.recompiles)
+
+    @property
+    def n_unpriced_breaks(self) -> int:
+        """Breaks whose cost is not known, of those that `break_cost` is said of; 0: of none."""
+        n = sum(1 for each in self.breaks if each.cost_ns is None)
+        # Where no compiled call tells whose it is, the cost is of all of them together.
+        return n if n < len(self.breaks) else 0
 
     @property
     def break_even_steps(self) -> int | None:
@@ -185,9 +202,10 @@ def says_something(log: CompileLog) -> bool:
 
 
 def _advice(hints: Sequence[str], cause: Cause) -> str:
-    """The hints that ask for a change, unless the break is in PyTorch's own wrapper."""
+    """The hints that ask for a change, unless they name none that helps with this cause."""
     texts = [hint.rstrip(". ") + "." for hint in hints if not _TO_PYTORCH.search(hint)]
-    return cause.change if not texts or cause in PYTORCHS_OWN else " ".join(dict.fromkeys(texts))
+    is_ours = not texts or cause in (*PYTORCHS_OWN, DECIDING_VALUE)
+    return cause.change if is_ours else " ".join(dict.fromkeys(texts))
 
 
 def place_text(file: str | None, line: int | None, unknown: str = "place unknown") -> str:

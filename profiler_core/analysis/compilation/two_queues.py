@@ -179,25 +179,6 @@ def steady_step_ns(
     return (ends[-1] - ends[half]) / (len(ends) - 1 - half)
 
 
-def profiler_event_ns(two: Queues, step_ns: float) -> float | None:
-    """The cost of one event at which the replay takes `step_ns`; None where the host never matters.
-
-    Profiling does not make the host faster, so the cost is at least 0.
-    """
-    low, high = 0.0, float(two.host_ns.sum() / max(1.0, two.host_events.sum())) * 8
-    if replay_ns(two, event_ns=high) >= 0.99 * step_ns:
-        return None
-    if replay_ns(two) <= step_ns:
-        return 0.0
-    for _ in range(16):
-        middle = (low + high) / 2
-        if replay_ns(two, event_ns=middle) > step_ns:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
-
-
 def unprofiled(work_ns: Floats, events: Floats, event_ns: float) -> Floats:
     """What the host's work takes where nothing writes down its events, at `event_ns` for each."""
     return np.maximum(work_ns - events * event_ns, MIN_HOST_SHARE * work_ns)

@@ -50,9 +50,9 @@ def calls_of_group(
     call_numbers = set(group.candidate.calls)
     calls = [
         (graph, call)
-        for graph in log.graphs
+        for number, graph in enumerate(log.graphs)
         for call in graph.calls
-        if (f"{graph.compile_id} {_half(graph)}", call.index) in call_numbers
+        if (number, call.index) in call_numbers
     ]
     if calls:
         return calls
@@ -63,12 +63,15 @@ def calls_of_group(
 def generated_of_calls(
     calls: Sequence[tuple[CompiledGraph, GeneratedCall]],
 ) -> tuple[GeneratedCode, ...]:
-    """Calls of libraries as one piece, then each generated kernel once."""
-    kernels = {
-        call.name: generated_code(graph, call.name)
-        for graph, call in calls
-        if call.name in graph.kernels
-    }
+    """Calls of libraries as one piece, then each generated kernel once.
+
+    Graphs name their kernels apart from each other: one name may be of several sources.
+    """
+    kernels: dict[tuple[str, str], GeneratedCode] = {}
+    for graph, call in calls:
+        if call.name in graph.kernels:
+            code = generated_code(graph, call.name)
+            kernels.setdefault((code.name, code.text), code)
     library = library_calls(calls)
     return (*((library,) if library is not None else ()), *kernels.values())
 
@@ -99,11 +102,6 @@ def _shape(graph: CompiledGraph, buffer: str) -> str:
         return ""
     shape, dtype = graph.buffers[buffer]
     return f"{'×'.join(str(n) for n in shape)} {dtype}".strip()
-
-
-def _half(graph: CompiledGraph) -> str:
-    """As the trace's regions say it: they do not tell inference from forward."""
-    return "backward" if graph.direction == "backward" else "forward"
 
 
 def library_calls(

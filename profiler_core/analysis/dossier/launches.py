@@ -29,10 +29,7 @@ def launch_of(
         if weights.any()
         else None
     )
-    grids = rows.filter(pl.col("grid").is_not_null()).group_by("grid").agg(pl.col("dur_ns").sum())
-    longest = (
-        grids.sort("dur_ns", "grid", descending=True)["grid"].first() if grids.height else None
-    )
+    sizes = [_n_blocks(grid) or 0 for grid in rows["grid"].drop_nulls().unique().to_list()]
     registers = cast("int | None", rows["registers_per_thread"].max())
     shared = cast("int | None", rows["shared_memory_bytes"].max())
     if occupancy is None and registers is None and not calls.grids and not calls.by_launch:
@@ -44,7 +41,7 @@ def launch_of(
         registers,
         shared,
         tuple(calls.by_launch),
-        _n_blocks(longest if isinstance(longest, str) else ""),
+        max(sizes, default=0) or None,
         n_multiprocessors,
     )
 

@@ -90,7 +90,7 @@ class Launch:
     registers_per_thread: int | None = None
     shared_memory_bytes: int | None = None
     launched_by: tuple[str, ...] = ()
-    n_blocks: int | None = None  # of the grid that takes most of the time
+    n_blocks: int | None = None  # of its largest grid
     n_multiprocessors: int | None = None  # of the device
 
 

@@ -5,8 +5,8 @@ products and convolutions (`finding_rules/op_work.py`). Both belong to operators
 shares its operator with others is judged together with these, and `n_kernels` says so.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from profiler_core.analysis.device_peaks import DevicePeaks
@@ -15,9 +15,14 @@ from profiler_core.analysis.ledger.bandwidth import AT_PEAK
 from profiler_core.analysis.tensor_cores import uses_tensor_cores
 
 Limit = Literal["memory", "compute", "neither", "unknown"]
-Units = Literal["fp32", "TF32 on Tensor Cores", "16 bits on Tensor Cores"]
+Units = Literal["fp32", "TF32 Tensor Core", "16-bit Tensor Core"]
 
 _AT_COMPUTE_PEAK = 0.6  # cuBLAS reaches 60 to 85 % of a data sheet's dense peak with large matrices
+_COMPUTING = frozenset((
+    "gemm", "conv", "attention",
+    "triton_template_gemm", "triton_template_conv", "triton_template_attention",
+))  # fmt: skip
+_ALL_PRODUCTS = 0.95  # of the time: what a casting kernel beside them takes is no matter
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Traffic:
     n_calls: int
     n_events: int  # device events of these operators
     largest_bytes: int = 0  # of one call; 0: all calls move the same
+    counts_once: bool = False  # by a kernel without its code: what it changes in place, too
 
     def fits(self, cache_bytes: int) -> tuple[bool, bool]:
         """Is the data of each call no larger than a cache; or that of an average call alone?"""
@@ -54,11 +60,19 @@ class Roofline:
     fits_cache: bool | None = None  # is the data of each call smaller than the L2?
     some_fit_cache: bool = False  # that of an average call alone; the largest one's is not
     flops: float | None = None  # per step
-    flops_per_s: float | None = None
+    flops_per_s: float | None = None  # in `products_ns`
+    products_ns: float = 0.0  # per step, of the products that compute them; the rest has none
     compute_share: float | None = None  # of the peak of `units`
     units: Units | None = None
     device: str = ""  # whose peaks these are; "": not known
     kernels_per_call: float = 1.0  # above 1: of the operator with all of its kernels
+    counts_once: bool = False  # what it changes in place, so that it may move twice as much
+    lacks_flops: bool = False  # it computes products, and how many operations is not known
+
+    @property
+    def is_all_products(self) -> bool:
+        """Is the time of its products its whole time, but for a few per cent?"""
+        return self.products_ns >= _ALL_PRODUCTS * self.time_ns
 
     @property
     def limit(self) -> Limit:
@@ -70,7 +84,9 @@ class Roofline:
         past_cache = self.fits_cache is False and not self.some_fit_cache
         if self.memory_share >= AT_PEAK and past_cache:
             return "memory"
-        return "neither"
+        if self.counts_once and past_cache and 2 * self.memory_share >= AT_PEAK:
+            return "unknown"
+        return "unknown" if self.lacks_flops else "neither"
 
 
 def roofline(
@@ -103,7 +119,7 @@ def roofline(
     compute_peak = _peak(peaks, units)
     cache = peaks.l2_bytes if peaks is not None else None
     all_fit, some_fit = traffic.fits(cache) if traffic and cache else (None, False)
-    return Roofline(
+    line = Roofline(
         label=label,
         time_ns=time_ns / n,
         bytes_moved=traffic.n_bytes / n if traffic is not None else None,
@@ -113,11 +129,21 @@ def roofline(
         some_fit_cache=some_fit,
         flops=flops / n if flops else None,
         flops_per_s=flops_per_s,
+        products_ns=product_ns / n,
         compute_share=flops_per_s / compute_peak if flops_per_s and compute_peak else None,
         units=units,
         device=peaks.name if peaks is not None else "",
-        kernels_per_call=traffic.kernels_per_call if traffic is not None else 1.0,
     )
+    if traffic is None:
+        return line
+    return replace(line, kernels_per_call=traffic.kernels_per_call, counts_once=traffic.counts_once)
+
+
+def marked(line: Roofline | None, categories: Iterable[str]) -> Roofline | None:
+    """The line with `lacks_flops`, by the categories of its kernels."""
+    if line is None or line.flops is not None or _COMPUTING.isdisjoint(categories):
+        return line
+    return replace(line, lacks_flops=True)
 
 
 def _flops(products: Sequence[OpWork]) -> tuple[int, int]:
@@ -129,14 +155,14 @@ def _flops(products: Sequence[OpWork]) -> tuple[int, int]:
 def _units(products: Sequence[OpWork], kernel: str) -> Units | None:
     """The units that compute them; None where neither types nor the kernel's name tell."""
     if all(op.in_halves for op in products):
-        return "16 bits on Tensor Cores"
+        return "16-bit Tensor Core"
     tensor = {uses_tensor_cores(kernel or op.kernel, "") for op in products}
     if len(tensor) != 1:
         return None
     (on_tensor_cores,) = tensor
     if on_tensor_cores is None:
         return None
-    return "TF32 on Tensor Cores" if on_tensor_cores else "fp32"
+    return "TF32 Tensor Core" if on_tensor_cores else "fp32"
 
 
 def _peak(peaks: DevicePeaks | None, units: Units | None) -> float | None:
@@ -144,7 +170,7 @@ def _peak(peaks: DevicePeaks | None, units: Units | None) -> float | None:
         return None
     if units == "fp32":
         return peaks.fp32_flops
-    return peaks.tf32_flops if units == "TF32 on Tensor Cores" else peaks.half_flops
+    return peaks.tf32_flops if units == "TF32 Tensor Core" else peaks.half_flops
 
 
 def what_computes(products: Sequence[OpWork]) -> str:

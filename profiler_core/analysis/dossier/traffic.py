@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from profiler_core.analysis.dossier.roofline import Traffic
-from profiler_core.analysis.ledger.bytes_moved import bytes_of
+from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once
 from profiler_core.analysis.ledger.sides import LedgerSide, read_side
 
 
@@ -18,6 +18,7 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
     largest: dict[str, int] = {}  # of one call, bytes
     totals: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
     unknown: set[str] = set()
+    once: set[str] = set()
     for step, executions in zip(run.steps, run.executions, strict=True):
         graph_of = {execution.run: execution.graph for execution in executions}
         for unit in step.units:
@@ -28,14 +29,19 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
             if moved is None:
                 unknown |= names
                 continue
+            if counts_once(unit):
+                once |= names
             rows = step.form.like(unit.events)
             time_ns = int(run.durations[rows].sum())
             amounts = np.array([sum(moved) * len(rows), time_ns, len(rows), rows.size], np.int64)
             for name in names:
                 totals[name] = totals.get(name, 0) + amounts
                 largest[name] = max(largest.get(name, 0), sum(moved))
-    return {
-        name: Traffic(*(int(n) for n in (*amounts, largest[name])))
-        for name, amounts in totals.items()
-        if name not in unknown
-    }
+    traffic = {}
+    for name, amounts in totals.items():
+        if name not in unknown:
+            n_bytes, time_ns, n_calls, n_events = map(int, amounts)
+            traffic[name] = Traffic(
+                n_bytes, time_ns, n_calls, n_events, largest[name], counts_once=name in once
+            )
+    return traffic

@@ -16,8 +16,10 @@ from profiler_core.analysis.item import Item, break_item
 from profiler_core.analysis.memory.frames import place
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.wording.compilation import unpriced_clause
+from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.model.compilation import Frame
-from profiler_core.units import format_duration
+from profiler_core.units import format_count, format_duration
 
 _FUSED = re.compile(r"fused_adam|fused_sgd|_fused_|FusedAdam|FusedSgd", re.IGNORECASE)
 # Adam in one kernel reads parameter, gradient and both moments, and writes all but the gradient.
@@ -74,15 +76,24 @@ def graph_breaks(facts: Facts) -> Finding | None:
     return Finding(
         key="graph_breaks",
         change=Change("no_breaks"),
+        settings=tuple(dict.fromkeys(each.cause.setting for each in report.breaks)),
         title=f"{len(report.breaks)} graph break{'s' if len(report.breaks) > 1 else ''} in a step.",
         evidence=f"{place(first.place.file, first.place.line)}: "
-        f"{first.event.reason.rstrip('.')}{further}.{basis}",
+        f"{first.event.reason.rstrip('.')}{further}.{basis}{_unpriced(report)}",
         advice=first.advice,
         page="compilation",
         prediction=prediction,
         locations=tuple(dict.fromkeys(each.place for each in report.breaks)),
         items=_break_items(facts, report),
     )
+
+
+def _unpriced(report: CompilationReport) -> str:
+    """That the stake is without some breaks, as a sentence; "" where it is of all."""
+    n = report.n_unpriced_breaks
+    if not n or report.break_cost is None or not report.break_cost.cost_ns:
+        return ""
+    return f" {capitalised(unpriced_clause(n))}."
 
 
 def heavy_guards(facts: Facts) -> Finding | None:
@@ -151,13 +162,24 @@ def recompiles(facts: Facts) -> Finding | None:
     return Finding(
         key="recompiles",
         title=f"{n} recompilation{'s' if n > 1 else ''}.",
-        evidence=f"{first.function}: {guard}.{limit}",
+        evidence=f"{first.function}: {guard}.{limit}{_untimed(report)}",
         advice=_each_cause(report.recompiles),
         page="compilation",
         one_off_ns=report.recompile_ns,
+        is_one_off_at_least=report.n_untimed_recompiles > 0,
         weight="first" if limit else "by time",
         locations=tuple(dict.fromkeys(Frame(e.file, e.line, e.function) for e in events)),
     )
+
+
+def _untimed(report: CompilationReport) -> str:
+    """That the time is a lower bound where the log does not time all recompilations; else ""."""
+    n = report.n_untimed_recompiles
+    if not n:
+        return ""
+    untimed = "one" if n == 1 else format_count(n)
+    least = format_duration(report.recompile_ns)
+    return f" At least {least}: how long {untimed} of them took is not known."
 
 
 def _each_cause(reports: Sequence[RecompileReport]) -> str:

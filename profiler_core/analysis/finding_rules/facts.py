@@ -63,12 +63,16 @@ class Finding:
     advice: str  # what to try, imperative
     page: Page  # where it shows
     one_off_ns: float | None = None  # once, not each step
+    is_one_off_at_least: bool = False  # a part of what it costs once is not known
     weight: Weight = "by time"
     # Findings that draw on the same part of the step are told as one: see `findings.told_once`.
     draws_on: Literal["", "products"] = ""
     alternatives: tuple["Finding", ...] = ()  # they draw on it too, and are not on top of it
     locations: tuple[Frame, ...] = ()  # lines of code that it names, as logged
     change: Change | None = None  # what would be different; None: nothing that makes steps faster
+    # Settings that may do it, each a part where there are several, "" for a part that none does;
+    # None: as its change says.
+    settings: tuple[str, ...] | None = None
     prediction: Prediction | None = None  # what that saves; None: it cannot be told
     items: tuple[Item, ...] = ()  # what it is about, the most telling first: a link opens it
     filters: tuple[tuple[str, str], ...] = ()  # of the address of `page`, which then shows these
@@ -204,7 +208,7 @@ class Facts:
         """What a time of the trace is multiplied by to stand beside `step_ns`; of a GPU at most 1.
 
         Below 1 where the device was busy for longer in a profiled step than a whole step takes
-        unprofiled: its clocks differed between the two measurements.
+        unprofiled: its kernels took longer under the profiler.
         """
         if self.summary.device_kind == "cpu":
             return self.summary.unprofiled_scale(self.step_ns)

@@ -1,5 +1,6 @@
 """The device waits for the host: what the host does meanwhile, and what would help."""
 
+from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.finding_rules.facts import GRAPH_MODES, Facts, Finding, Rule
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.tried import Tried
@@ -7,6 +8,8 @@ from profiler_core.units import format_duration, format_share_of
 
 _OUTSIDE = "what the host needs to work outside of graphs is not told by what it did"
 _NOT_COMPILED = "what a compiled step leaves to the host shows only in a compiled run"
+_UNKNOWN = "whether it was compiled, and with which settings, is not said by its files"
+_UNKNOWN_SETTINGS = "with which settings it was compiled is not said by its files"
 _LEAST_IDLE = 0.15  # of the step
 # Launches per step that come with a replay: copies of inputs into the graph's own memory.
 _A_REPLAYS_OWN = 2
@@ -49,7 +52,16 @@ def _prediction(facts: Facts) -> Prediction:
         return facts.measured_by(tried)
     if facts.is_compiled and facts.is_inductors and not with_graphs:
         return facts.gain(facts.replayed, facts.host_idle_ns)
-    return facts.at_most(facts.host_idle_ns, _OUTSIDE if with_graphs else _NOT_COMPILED)
+    if with_graphs:
+        return facts.at_most(facts.host_idle_ns, _OUTSIDE)
+    return facts.at_most(facts.host_idle_ns, _why_a_bound(facts))
+
+
+def _why_a_bound(facts: Facts) -> str:
+    if is_compiled(facts.record) is not None:
+        return _NOT_COMPILED
+    has_generated = any(kernel.category.startswith("triton_") for kernel in facts.summary.kernels)
+    return _UNKNOWN_SETTINGS if has_generated else _UNKNOWN
 
 
 def _graphs(facts: Facts) -> str:

@@ -2,18 +2,20 @@
 
 A step can be faster as a whole and have parts that lost: each of these is worth as much as another
 gain. A group counts where it lost noticeably against itself and against the step, and where the
-ledger is sure of it.
+ledger is sure of it. A kernel that adds a convolution's bias does the convolution's work, too.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
+from profiler_core.analysis.finding_rules.facts import PRODUCT_CATEGORIES, Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
 from profiler_core.analysis.kernel_names import short_kernel_name
+from profiler_core.analysis.ledger.added_biases import biases_ns
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.tensor_cores import uses_tensor_cores
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_duration
 
@@ -27,6 +29,8 @@ _SURE = ("high", "medium")
 _FAST_ATTENTION = re.compile(r"flash_(?:fwd|bwd)|pytorch_flash|sdpa_sm\d+_flash|cudnn.*sdpa", re.I)
 _OTHER_ATTENTION = re.compile(r"fmha_cutlass|efficient_attention", re.I)
 _ATOMIC = re.compile(r"tl\.atomic_add\(")
+# By its type, or CUTLASS's kernels for it, whose names have no type.
+_TF32 = re.compile(r"tf32|cutlass_80_tensorop_s1688(?:gemm|fprop|dgrad|wgrad)", re.I)
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,21 @@ def _copies_layouts(_: Facts, group: FusionGroup) -> bool:
     return after - before > 0.5 * max(0.0, group.delta_ns)
 
 
+def _left_tf32(_: Facts, group: FusionGroup) -> bool:
+    """Products whose longest kernel rounds to TF32 in the baseline, and is plain fp32 here."""
+    before, after = (
+        max(
+            (kernel for kernel in side.kernels if kernel.category in PRODUCT_CATEGORIES),
+            key=lambda kernel: kernel.time_ns,
+            default=None,
+        )
+        for side in (group.baseline, group.candidate)
+    )
+    if before is None or after is None or not _TF32.search(before.name):
+        return False
+    return uses_tensor_cores(after.name, after.category) is False
+
+
 def _waits_for_a_rank(_: Facts, group: FusionGroup) -> bool:
     """Collectives on either side: they move the same, and end when the last rank has come."""
     return all(
@@ -95,6 +114,15 @@ _CAUSES: tuple[_Cause, ...] = (
         "(is_causal=True, or none where nothing is masked), and other masks by flex_attention. "
         "Without one: 16 bits, which flash attention takes.",
         _left_the_fast_attention,
+    ),
+    _Cause(
+        "slower_by_fp32",
+        "Products in TF32 became products in plain fp32.",
+        "cuDNN rounds convolutions to TF32 by itself (torch.backends.cudnn.allow_tf32), products "
+        "of matrices do not unless they are told to, and max-autotune makes such products of 1×1 "
+        "convolutions: torch.set_float32_matmul_precision('high') rounds them as the baseline "
+        "does.",
+        _left_tf32,
     ),
     _Cause(
         "slower_by_layouts",
@@ -190,11 +218,20 @@ def _lost(facts: Facts) -> list[FoldedGroup]:
     if facts.ledger is None or not facts.on_gpu or not facts.is_compiled:
         return []
     least = _LEAST_OF_STEP * facts.step_ns
+    groups = facts.ledger.groups
+    matched = [number for number, group in enumerate(groups) if group.kind == "matched"]
+    biases = biases_ns(groups, facts.code.graphs if facts.code is not None else ())
+
+    def is_lost(line: FoldedGroup) -> bool:
+        """Also beside what the baseline needs for the biases that its kernels add besides."""
+        besides_ns = sum(biases.get(number, 0.0) for number in line.numbers)
+        before_ns = line.baseline_ns + besides_ns
+        return line.candidate_ns - before_ns >= max(least, _LEAST_OF_GROUP * before_ns)
+
     return [
         line
-        for line in fold([group for group in facts.ledger.groups if group.kind == "matched"])
-        if line.delta_ns >= max(least, _LEAST_OF_GROUP * line.baseline_ns)
-        and all(group.confidence in _SURE for group in line.groups)
+        for line in fold(groups, matched)
+        if is_lost(line) and all(group.confidence in _SURE for group in line.groups)
     ]
 
 

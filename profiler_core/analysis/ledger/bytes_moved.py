@@ -32,7 +32,17 @@ ITEM_BYTES = {
 _OVERWRITES = frozenset(("clone", "fill", "zero"))  # in place they read nothing of their result
 # Tensors that a product reads; one more is its result, `out=`, as generated code calls it.
 _OPERANDS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
+_FILLS = frozenset((
+    "arange", "iota", "fill", "full", "full_like", "new_full", "new_ones", "new_zeros", "ones",
+    "ones_like", "zero", "zeros", "zeros_like",
+))  # fmt: skip
 _LOOKUPS = frozenset(("embedding", "gather", "index", "index_select", "embedding_bag"))
+
+
+def counts_once(unit: Unit) -> bool:
+    """Is it a generated kernel without its code, so that what it changes in place counts once?"""
+    n_tensors = sum(shape is not None for shape in unit.shapes)
+    return unit.call is None and is_generated(unit.name) and n_tensors > 1
 
 
 def bytes_of(
@@ -148,11 +158,15 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
 def _of_unread_kernel(name: str, tensors: Sequence[tuple[Shape, int]]) -> Moved | None:
     """A generated kernel whose code is not known: it is handed its results, too, the largest here.
 
-    None where it looks something up: which of its tensors are tables only the code tells.
+    Which of several tensors it changes in place only the code tells: each counts once. None where
+    it looks something up: which of its tensors are tables only the code tells.
     """
-    if operators_of_kernel(generated_name(name)) & _LOOKUPS:
+    operators = operators_of_kernel(generated_name(name))
+    if operators & _LOOKUPS:
         return None
     sizes = sorted(prod(shape) * item for shape, item in tensors)
+    if len(sizes) == 1 and not operators & _FILLS:
+        return sizes[0], sizes[0]  # what it reads and what it writes: in place
     return sum(sizes[:-1]), sizes[-1]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from profiler_core.analysis.ledger.program import Phase
-from profiler_core.analysis.ledger.result import NO_KERNELS, FusionGroup, GroupSide, Kind
+from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, Kind
 from profiler_core.units import format_durations
 
 # Of the longest to the shortest of equal groups: what one shape's kernels differ by where no
@@ -151,12 +151,12 @@ class FoldedGroup:
         return sums
 
     def _count(self, side: int, category: str = "") -> float:
-        """Of this category; without one, of all that are kernels."""
+        """Of copies of this category; without one, of all that are kernels."""
         return sum(
             group.per_step(kernel.n, side)
             for group in self.groups
             for kernel in (group.baseline, group.candidate)[side].kernels
-            if (kernel.category == category if category else kernel.category not in NO_KERNELS)
+            if kernel.is_kernel is not bool(category) and category in ("", kernel.category)
         )
 
 

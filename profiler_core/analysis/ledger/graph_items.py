@@ -4,8 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from profiler_core.analysis.ledger.engines import OPAQUE
 from profiler_core.analysis.ledger.extents import Shape, product_extent
-from profiler_core.analysis.ledger.graph_calls import Execution
-from profiler_core.analysis.ledger.operators import KERNEL_FREE, is_specific, operator
+from profiler_core.analysis.ledger.graph_calls import Execution, is_generated
+from profiler_core.analysis.ledger.operators import (
+    KERNEL_FREE,
+    is_specific,
+    operator,
+    operators_of_kernel,
+)
 from profiler_core.analysis.ledger.ownership import Ownership
 from profiler_core.analysis.ledger.program import Item
 from profiler_core.model.inductor import CompiledGraph, GraphNode
@@ -42,6 +47,7 @@ def graph_items(
         item.inner = became.get(node.name, frozenset())
         item.units, item.run, item.code = units, execution.run, code
         item.labels = frozenset((source,)) if source else frozenset()
+        item.is_part = _is_part(common, [graph.calls[call].name for call in calls])
         items.append(item)
     _tie_calls(graph, owned, units_of, first_unit, ties)
     for call, numbers in units_of.items():
@@ -62,6 +68,16 @@ def _node_item(node: GraphNode, common: str, given: tuple[Shape, ...]) -> Item:
         node=node.name,
         output=_output(node),
     )
+
+
+def _is_part(common: str, calls: Sequence[str]) -> bool:
+    """Are generated kernels named after other operators all that computes it?
+
+    Inductor names a kernel after the operators of before decomposition: the sums of a layer norm's
+    backward are in kernels named native_layer_norm_backward.
+    """
+    names = [operators_of_kernel(call) for call in calls if is_generated(call)]
+    return bool(names) and len(names) == len(calls) and not any(common in name for name in names)
 
 
 def _tie_calls(

@@ -79,8 +79,8 @@ def without_module(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
     outside = " outside the optimizer" if len(asked) < len(groups) else ""
     have, them = ("has", "it") if missing == 1 else ("have", "them")
     return (
-        f"{missing} of {len(asked)} groups{outside} {have} no module: no node of a graph and no "
-        f"Python call belongs to {them}.",
+        f"{missing} of {len(asked)} groups{outside} {have} no module: no node of a graph that "
+        f"names one and no Python call belongs to {them}.",
     )
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from profiler_core.analysis.ledger.bytes_moved import Moved, bytes_of
+from profiler_core.analysis.categories import is_kernel
+from profiler_core.analysis.ledger.bytes_moved import Moved, bytes_of, counts_once
 from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.match import Match
 from profiler_core.analysis.ledger.module_operators import OfModules
 from profiler_core.analysis.ledger.program import Phase, Program
 from profiler_core.analysis.ledger.result import (
-    NO_KERNELS,
     Confidence,
     FusionGroup,
     GroupSide,
@@ -76,11 +76,10 @@ def share(
     """
     step = alike[0].step if alike else None
     graph_of = {e.run: e.graph for e in side.executions[step.index]} if step else {}
-    runs = step.runs if step else []
     moved: list[Moved | None] = []
     operators: dict[str, list[int]] = {}
     kernels: dict[tuple[str, str], list[int]] = {}
-    calls: dict[tuple[str, int], None] = {}
+    calls: dict[tuple[int, int], None] = {}
     works: dict[OfModules, _Work] = {}
     total = undecidable = n_events = 0
     for number, position in places:
@@ -108,9 +107,9 @@ def share(
             total += time
             undecidable += time if number in undecided else 0
             n_events += len(unit.events) * n
-            if unit.call is not None and unit.run is not None and unit.run < len(runs):
-                run = runs[unit.run]
-                calls[f"{run.compile_id} {run.direction}", unit.call] = None
+            logged = None if graph is None else side.graph_numbers.get(id(graph))
+            if unit.call is not None and logged is not None:
+                calls[logged, unit.call] = None
     return GroupSide(
         operators=tuple(OperatorTime(op, *counts) for op, counts in operators.items()),
         kernels=tuple(
@@ -123,11 +122,16 @@ def share(
         bytes_written=_total([None if record is None else record[1] for record in moved]),
         undecidable_ns=undecidable,
         modules=_records(works),
+        counts_once=_counts_once(places, alike),
     )
 
 
+def _counts_once(places: Sequence[tuple[int, int]], alike: Sequence[Alike]) -> bool:
+    return any(counts_once(form.units[position]) for _, position in places for form in alike)
+
+
 def _n_copies(side: ReadSide, events: Sequence[int]) -> int:
-    return sum(side.categories[event] in NO_KERNELS for event in events)
+    return sum(not is_kernel(side.names[event], side.categories[event]) for event in events)
 
 
 @dataclass(slots=True)

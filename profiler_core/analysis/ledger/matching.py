@@ -255,7 +255,10 @@ def _align(
 ) -> list[tuple[int, int]]:
     def signature(item: Item) -> tuple[object, ...]:
         shapes = item.shapes if item.by_kernel_name else item.shapes[:2]
-        return item.op, item.inner, item.fresh, item.labels, shapes, item.extent, item.layouts
+        return (
+            item.op, item.inner, item.fresh, item.labels, shapes, item.extent, item.layouts,
+            item.is_part,
+        )  # fmt: skip
 
     lefts: dict[tuple[object, ...], int] = {}
     rights: dict[tuple[object, ...], int] = {}

@@ -81,9 +81,14 @@ def merged_note(calls: Mapping[str, int]) -> tuple[str, ...]:
     if not calls:
         return ()
     return (
-        f"{max(calls.values())} calls per step of one compiled block fall together: no file says "
-        "of which of the model's blocks a call is, so equal modules in them are counted as calls.",
+        f"{fall_together(max(calls.values()))}: no file says of which of the model's blocks a call "
+        "is, so equal modules in them are counted as calls.",
     )
+
+
+def fall_together(n: int) -> str:
+    """That so many calls do, as the beginning of a sentence."""
+    return f"{n} calls per step of one compiled block fall together"
 
 
 def _of_step(

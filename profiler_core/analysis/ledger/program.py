@@ -53,6 +53,7 @@ class Item:
         frozenset()
     )  # of a product's kernels: "tn" where a factor is transposed
     extent: Extent | None = None  # of a product, where its tensors' shapes are known
+    is_part: bool = False  # of another operator, which the kernels that compute it are named after
 
     @property
     def is_anchor(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from profiler_core.analysis.categories import is_kernel
 from profiler_core.analysis.ledger.program import Phase
 
 Kind = Literal["matched", "removed", "only in the candidate", "unmatched"]
@@ -28,9 +29,6 @@ def changed(before_ns: float, after_ns: float) -> Became:
         return "faster"
     return "slower" if after_ns > (1 + _ALIKE) * before_ns else "alike"
 
-
-# Categories of device events that are no kernels: copies and memsets are counted apart.
-NO_KERNELS = ("memcpy", "memset")
 
 _NAMED_IN_ORDER = 2  # operators of a title that no later one goes before
 
@@ -55,6 +53,11 @@ class KernelTime:
     n: int
     time_ns: int
 
+    @property
+    def is_kernel(self) -> bool:
+        """Or a copy or memset, which are counted apart."""
+        return is_kernel(self.name, self.category)
+
 
 @dataclass(frozen=True)
 class ModuleWork:
@@ -76,16 +79,17 @@ class GroupSide:
     kernels: tuple[KernelTime, ...] = ()
     n_events: int = 0  # device events: kernels, copies and memsets
     time_ns: int = 0
-    calls: tuple[tuple[str, int], ...] = ()  # (compile id and direction, call index) of its calls
+    calls: tuple[tuple[int, int], ...] = ()  # (graph, by its place in the log, index of the call)
     bytes_read: int | None = None  # at least, from shapes; None: a shape is not known
     bytes_written: int | None = None
     undecidable_ns: int = 0  # of kernels that another group explains equally well
     modules: tuple[ModuleWork, ...] = ()
+    counts_once: bool = False  # its bytes, also what a kernel without its code changes in place
 
     @property
     def n_kernels(self) -> int:
         """Kernels alone, over all profiled steps of the run."""
-        return sum(kernel.n for kernel in self.kernels if kernel.category not in NO_KERNELS)
+        return sum(kernel.n for kernel in self.kernels if kernel.is_kernel)
 
     @property
     def n_copies(self) -> int:

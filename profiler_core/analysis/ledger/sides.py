@@ -37,6 +37,7 @@ class ReadSide:
     steps: list[HostStep]
     n_steps: int  # of the trace: several are of one form
     executions: list[list[Execution]]  # for each form
+    graph_numbers: dict[int, int]  # `id(graph)` -> its place in the log
     owned: dict[int, Ownership]
     modules: dict[int, dict[str, str]]  # `id(graph)` -> node -> path of its nn.Module
     unit_modules: list[dict[int, str]]  # for each form, from a trace with Python calls
@@ -127,6 +128,7 @@ def _read_side(
         steps=host.steps,
         n_steps=host.n_steps,
         executions=executions,
+        graph_numbers={id(graph): n for n, graph in enumerate(side.log.graphs if side.log else ())},
         owned=owned,
         modules=modules,
         unit_modules=_unit_modules(side, host.steps),

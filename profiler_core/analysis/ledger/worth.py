@@ -19,6 +19,7 @@ SAME_KERNEL = 12
 POINTWISE = 19  # a product's kernel for a convolution whose weight is 1x1
 LIBRARY = 20  # more than two kernels by their names: fusing leaves what libraries compute as it is
 OPERATOR_OF_THE_LINE = 20
+PART = 1  # less where it is part of another operator: of two alike the one that is none counts
 
 
 def worth(a: Item, b: Item, phase: Phase) -> int:
@@ -39,13 +40,18 @@ def worth(a: Item, b: Item, phase: Phase) -> int:
         if phase == "backward":
             return ONLY_THE_LINE if same_line else 0
         return _worth_of_libraries(a, b)
-    if phase == "backward":
-        value = OPERATOR_OF_THE_LINE if same_line else OPERATOR
-    else:
-        value = VIEW if a.op in KERNEL_FREE else LIBRARY if a.is_anchor else OPERATOR
+    value = _of_one_name(a, b, phase)
     if a.extent and b.extent:
         return value  # their shapes agree, however they are written
     return max(1, value + shape_bonus(a, b))
+
+
+def _of_one_name(a: Item, b: Item, phase: Phase) -> int:
+    """Of an operator and its namesake, whatever their shapes are."""
+    if phase != "backward":
+        return VIEW if a.op in KERNEL_FREE else LIBRARY if a.is_anchor else OPERATOR
+    value = OPERATOR_OF_THE_LINE if a.labels & b.labels else OPERATOR
+    return value - PART if a.is_part or b.is_part else value
 
 
 def related(a: Item, b: Item) -> bool:
@@ -68,10 +74,17 @@ def worth_of_names(a: Item, b: Item) -> int:
     sizes = {prod(shape) for shape in name.shapes}
     size = max((prod(shape) for shape in plain.shapes), default=0)
     if sizes and size and not {size, *plain.index_sizes} <= sizes:
-        of_its_table = bool(plain.index_sizes) and plain.shapes[0] in name.shapes
-        return MISSHAPEN + of_its_table  # the rows' numbers may be computed in it
+        return _of_another_size(plain, name)
     of_its_size = OF_ITS_SIZE if sizes and size else 0
     return NAMED_IN_KERNEL + of_its_size + (NEWLY_NAMED if plain.op in name.fresh else 0)
+
+
+def _of_another_size(plain: Item, name: Item) -> int:
+    """Of an operator and a kernel with it in its name, but no tensor of its size."""
+    if name.only_copies and plain.op not in name.fresh:
+        return 0  # another tensor is laid out anew: the name has what it is fused with besides
+    of_its_table = bool(plain.index_sizes) and plain.shapes[0] in name.shapes
+    return MISSHAPEN + of_its_table  # the rows' numbers may be computed in it
 
 
 def _worth_of_libraries(a: Item, b: Item) -> int:

@@ -46,10 +46,15 @@ class Segments:
     split_free_bytes: int  # free blocks in segments that are partly in use: cannot be given back
     whole_free_bytes: int  # segments with nothing in them: empty_cache gives them back
     private_free_bytes: int  # in private pools: kept for the next replay
-    largest_free_bytes: int
+    largest_free_bytes: int  # of the default pool alone
     n_free_blocks: int
     pools: tuple[Pool, ...]  # largest first
     segments: tuple[Segment, ...]  # largest first
+
+    @property
+    def has_private_pools(self) -> bool:
+        """Then the largest free block is not the largest that is free on the device."""
+        return any(pool.is_private for pool in self.pools)
 
     @property
     def free_bytes(self) -> int:

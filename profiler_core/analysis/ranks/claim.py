@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from profiler_core.analysis.ranks.awaited import LATE_SHARE
-from profiler_core.analysis.ranks.host_bound import hides_who_is_late, untold_waiting
+from profiler_core.analysis.ranks.host_bound import (
+    hides_who_is_late,
+    hosts_hide_waiting,
+    untold_waiting,
+)
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.job_summary import (
     LATE_RANK,
@@ -66,6 +70,8 @@ def claim_of(job: Job) -> Claim:
         return claim(Waiting.UNTOLD)
     if idle_ns.get(f"idle_{OTHER_RANKS}", 0.0) >= least_ns:
         return claim(Waiting.IN_TURN)
+    if hosts_hide_waiting(path, _waiting_share(job, job.wait_share), step_ns):
+        return claim(Waiting.UNTOLD)
     return claim(Waiting.NONE)
 
 
@@ -85,7 +91,13 @@ def _profiled(job: Job) -> Claim:
         return Claim(Waiting.FOR_RANK, named)
     if job.wait_share is None:
         return Claim(Waiting.UNTOLD)
-    share = job.wait_share
-    if path is not None and path.bubble_ns:  # stages wait by their schedule
-        share = idle_by_cause(path).get(OTHER_RANKS, 0.0) / path.step_ns
+    share = _waiting_share(job, job.wait_share)
     return Claim(Waiting.NONE if share < LATE_SHARE else Waiting.IN_TURN)
+
+
+def _waiting_share(job: Job, wait_share: float) -> float:
+    """Of the profiled steps, without what the stages of a pipeline wait by their schedule."""
+    path = job.critical
+    if path is None or not path.bubble_ns:
+        return wait_share
+    return idle_by_cause(path).get(OTHER_RANKS, 0.0) / path.step_ns

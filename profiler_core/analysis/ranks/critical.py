@@ -50,6 +50,7 @@ class Lateness:
     work_ns: Mapping[str, float]  # by category
     idle_ns: Mapping[str, float]  # by cause
     stalled_ns: float = 0.0  # of the idle time, in long pauses of its host, profiled or not
+    beyond_host_ns: float = 0.0  # idle for longer still, while the others' hosts are as busy
     # Kernels that the rank of median work runs as often: their time, and what they last longer.
     shared_kernels_ns: float = 0.0
     longer_kernels_ns: float = 0.0
@@ -239,7 +240,13 @@ def _path_along(
         stalled_ns = min(sum(late_idle.values()), _stalls_ns(own, others))
         shared_ns, longer_ns = longer_kernels(work[chosen.rank], work[shown])
         late = Lateness(
-            chosen.rank, late_work, _nonzero(late_idle), stalled_ns, shared_ns, longer_ns
+            chosen.rank,
+            late_work,
+            _nonzero(late_idle),
+            stalled_ns,
+            max(0.0, chosen.idle_ns - others_idle_ns - more_idle_ns),
+            shared_ns,
+            longer_ns,
         )
     idle_ns = {cause: ns - late_idle[cause] for cause, ns in idle_ns.items()}
     parts = sum(work_ns.values()) + sum(late_work.values())

@@ -64,6 +64,21 @@ def hides_who_is_late(path: CriticalPath, untold_ns: float) -> bool:
     return untold_ns >= LATE_SHARE * path.step_ns
 
 
+def hosts_hide_waiting(path: CriticalPath, waiting_share: float, step_ns: float) -> bool:
+    """Do ranks wait in the trace while each host is the limit there, slowed by the profiler?
+
+    No host is later than the others then, so that nothing of the waiting is laid on one; but the
+    profiler slows each by another factor, and which is late without it the trace does not tell.
+
+    Args:
+        path: of the job, on the profiler's clock.
+        waiting_share: of the profiled steps, of all ranks.
+        step_ns: unprofiled.
+    """
+    is_limit = min(path.host_ns, path.others_host_ns) >= (1 + LATE_SHARE) * step_ns
+    return is_limit and waiting_share >= LATE_SHARE
+
+
 def as_idle(
     path: CriticalPath, idle_ns: Mapping[str, float], untold_ns: Mapping[str, float]
 ) -> dict[str, float]:

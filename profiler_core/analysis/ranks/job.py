@@ -27,7 +27,7 @@ from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matche
 from profiler_core.analysis.ranks.process_groups import Dimension, dimensions
 from profiler_core.analysis.ranks.rank_row import RankRow, step_of_job
 from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
-from profiler_core.analysis.ranks.waiting import RankCost, waits_of
+from profiler_core.analysis.ranks.waiting import RankCost, slowed_kinds, waits_of
 from profiler_core.analysis.telemetry.rank_clocks import RankClock
 from profiler_core.analysis.wording.sentence import ended
 
@@ -171,16 +171,13 @@ def _costs(
     first = [rank for path in paths if path for rank in (path.shown, path.rank)]
     chosen = list(dict.fromkeys((*first, *spread)))[:MOST_LEDGER_RANKS]
     shares = cost_beside([s.kernels.filter(pl.col("step").is_in(list(names))) for s in ranks])
-    slowed = shares.filter(pl.col("share") < 1)
     position = {summary.rank: number for number, summary in enumerate(ranks)}
     return tuple(
         RankCost(
             rank,
             ranks[position[rank]].origin_ns,
             waits_of(calls, rank),
-            dict(
-                slowed.filter(pl.col("rank") == position[rank]).select("key", "share").iter_rows()
-            ),
+            slowed_kinds(shares, position[rank]),
         )
         for rank in chosen
     )

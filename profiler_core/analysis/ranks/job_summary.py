@@ -13,6 +13,9 @@ LATE_RANK, OTHER_RANKS, SLOWED = "late_rank", "other_ranks", "slowed_by_waiting"
 BUBBLE = "pipeline_bubble"
 LATE_WORK = "late_work"  # a part of the step, beside "idle_<cause>"
 
+# Kernels and their calls.
+BESIDE_A_COLLECTIVE = "beside a collective, which slows them, count as they cost without one"
+
 
 def with_job(summary: Summary, path: CriticalPath, rank: int) -> Summary:
     """The summary of the shown rank with the job's step in place of its own.
@@ -113,8 +116,15 @@ def of_one_rank(rank: int, n_ranks: int, told: str = "") -> str:
 def note(path: CriticalPath, rank: int) -> str:
     """Whose times these are, and whose kernels."""
     whose = "its own" if rank == path.rank else f"rank {rank}'s"
+    beside = beside_a_collective(path)
     return (
         f"Times are of the job of {path.n_ranks} ranks, along rank {path.rank}, which the others "
         f"await most; kernels and groups are {whose}, memory and compilation the opened "
-        "rank's."
+        f"rank's.{f' {beside}' if beside else ''}"
     )
+
+
+def beside_a_collective(path: CriticalPath) -> str:
+    """How kernels count that a collective slows, in a sentence; "" where it slows none."""
+    is_slowed = path.slowed_ns + path.slowed_by_waiting_ns > 0
+    return f"Kernels {BESIDE_A_COLLECTIVE}." if is_slowed else ""

@@ -17,6 +17,11 @@ class CategoryRow:
     runs: tuple[tuple[float, float] | None, ...]  # None: the run has no whole trace
 
 
+def calls_head(label: str) -> str:
+    """The head of a column of calls, beside one of times that bears the name of its run alone."""
+    return f"calls, {label}"
+
+
 def category_rows(sides: Sequence[Side]) -> tuple[CategoryRow, ...]:
     """The kinds that at least one run has, in the order of CATEGORIES."""
     steps = [whole_steps(side) for side in sides]

@@ -17,6 +17,19 @@ _REASON = 300  # characters of what a compiler says
 _GUARD = 120
 _GUARDS = 2
 _THEN = {True: "ran eager", False: "ended the program", None: "not told"}
+
+
+def _break_cost(report: CompilationReport) -> str:
+    cost = report.break_cost
+    return _took(cost.cost_ns, report.n_unpriced_breaks) if cost else format_duration(None)
+
+
+def _took(known_ns: float | None, n_unknown: int) -> str:
+    """The time of breaks or recompiles, and of how many it is not known."""
+    text = format_duration(known_ns)
+    return f"{text}, not known of {format_count(n_unknown)}" if n_unknown else text
+
+
 _FACTS: tuple[tuple[str, Callable[[CompilationReport], str]], ...] = (
     ("Compilations", lambda r: format_count(len(r.log.compilations))),
     (
@@ -24,13 +37,10 @@ _FACTS: tuple[tuple[str, Callable[[CompilationReport], str]], ...] = (
         lambda r: format_duration(r.compile_time.seconds * 1e9 if r.compile_time else None),
     ),
     ("Graph breaks, distinct", lambda r: format_count(len(r.breaks))),
-    (
-        "Cost of all breaks, per step",
-        lambda r: format_duration(r.break_cost.cost_ns if r.break_cost else None),
-    ),
+    ("Cost of the breaks, per step", _break_cost),
     ("Functions that run eager", lambda r: format_count(len(r.skips))),
     ("Recompiles", lambda r: format_count(len(r.recompiles))),
-    ("Time of the recompiles", lambda r: format_duration(r.recompile_ns)),
+    ("Time of the recompiles", lambda r: _took(r.recompile_ns, r.n_untimed_recompiles)),
     ("Recompile limit reached", lambda r: format_count(len(r.log.limit_hits))),
     (
         "Kernels replayed by CUDA graphs",
@@ -97,7 +107,7 @@ def recompile_table(report: CompilationReport, most: int) -> Table:
                 Cell(group.cause.change, url=group.cause.url),
                 Cell(format_count(len(group.recompiles))),
                 Cell(_span(group.steps)),
-                Cell(format_duration(group.cost_ns)),
+                Cell(_took(group.cost_ns, group.n_untimed)),
             )
         )
     heads = ("Recompiled", "because of", "what to change", "times", "steps", "took")

@@ -6,18 +6,19 @@ from profiler_core.analysis.experiment.leading import Leader
 from profiler_core.analysis.experiment.realised import predictions_of
 from profiler_core.analysis.rows.table import Cell, Table, Tone
 from profiler_core.analysis.wording.experiment import (
+    breaks_lines,
     gain_lines,
     interval_lines,
     outcome,
     setting_name,
 )
 from profiler_core.analysis.wording.sentence import clipped
-from profiler_core.model.experiment import Experiment, Gain, Setting, Trial
+from profiler_core.model.experiment import Experiment, Gain, Trial
 from profiler_core.units import format_bytes, format_difference, format_duration, format_ratio
 
 HEADS = (
     "Setting", "Outcome", "Step", "Predicted", "Saved", "Speed-up", "First call", "Memory",
-    "Answers", "Change by group",
+    "Graph breaks", "Answers", "Change by group",
 )  # fmt: skip
 _MOST_MOVED = 3
 _LONGEST_GROUP = 24  # characters of a group's name
@@ -26,29 +27,38 @@ _LONGEST_GROUP = 24  # characters of a group's name
 def trials_table(experiment: Experiment, leader: Leader) -> Table:
     """One row for each trial, in the order in which they were made; empty columns are left out."""
     rows = [
-        _row(trial, leader, batch.held_against(trial), predictions_of(trial, batch, experiment))
+        _row(
+            trial,
+            leader,
+            setting_name(batch.held_against(trial), experiment),
+            predictions_of(trial, batch, experiment),
+            breaks_lines(trial, batch.held_against(trial), experiment),
+        )
         for batch in experiment.batches
         for trial in batch.trials
     ]
     used = [
-        n for n in range(len(HEADS)) if n < 3 or any(row[n].text not in ("", "–") for row in rows)
+        n
+        for n in range(len(HEADS))
+        if n < 3 or any(row[n].text not in ("", "–", "0") for row in rows)
     ]
     return Table(tuple(HEADS[n] for n in used), tuple(tuple(row[n] for n in used) for row in rows))
 
 
 def _row(
-    trial: Trial, leader: Leader, held_against: Setting | None, predicted: Sequence[Gain]
+    trial: Trial, leader: Leader, other: str, predicted: Sequence[Gain], breaks: Sequence[str]
 ) -> tuple[Cell, ...]:
     first_ns = None if trial.first_call_s is None else trial.first_call_s * 1e9
     return (
         Cell(trial.variant, is_code=True),
-        Cell(outcome(trial, leader, held_against), _tone(trial)),
+        Cell(outcome(trial, leader, other), _tone(trial)),
         Cell(format_duration(trial.step_ns)),
         _predicted_cell(predicted),
-        _saved_cell(trial, held_against),
+        _saved_cell(trial, other),
         _speedup_cell(trial),
         Cell(format_duration(first_ns)),
         Cell(format_bytes(trial.peak_bytes)),
+        Cell(breaks[0], below=tuple(breaks[1:])) if breaks else Cell("–"),
         Cell(trial.numerics or "–", "worse" if trial.numerics == "wrong" else ""),
         _moved(trial),
     )
@@ -75,14 +85,14 @@ def _moved(trial: Trial) -> Cell:
     return Cell(first, below=tuple(others), note=whole)
 
 
-def _saved_cell(trial: Trial, held_against: Setting | None) -> Cell:
+def _saved_cell(trial: Trial, other: str) -> Cell:
     """What it saves per step, and against which setting: not always that of the speed-up."""
     if trial.realised_ns is None:
         return Cell("–")
     return Cell(
         saved_text(trial),
         _tone(trial),
-        below=(f"against {setting_name(held_against)}",),
+        below=(f"against {other}",),
         note="per step; below 0 it costs time",
     )
 

@@ -79,17 +79,17 @@ def most_expensive(
     first, total = operators[0], tree.root.step_ns(1)
     before = f", {format_duration(first.step_ns(0))} in {labels[0]}" if is_pair else ""
     sentence = (
-        f"{clipped(first.name, _LONGEST)} takes the most time of {labels[1]}: "
+        f"Of the operators, {clipped(first.name, _LONGEST)} takes the most time of {labels[1]}: "
         f"{format_duration(first.step_ns(1))} of {format_duration(total)} per step{before}."
     )
+    untold = untold_sentence(tree, labels) if tree.is_known else ""
+    if untold:
+        return f"{sentence} {untold}"
     layers = next(
         (row for row in tree.by_class if len(row.members) > 1 or row.n_merged is not None), None
     )
     if layers is None:
         return sentence
-    untold = untold_sentence(tree, labels)
-    if untold:
-        return f"{sentence} {untold}"
     change = f" ({format_difference(layers.delta_ns)})" if is_pair else ""
     return f"{sentence} {row_title(layers)} take {format_duration(layers.step_ns(1))}{change}."
 
@@ -180,7 +180,7 @@ def untold_sentence(tree: ModuleTree, labels: tuple[str, str]) -> str:
         return ""
     return (
         f"The module is unknown for {format_share(tree.unknown_shares[side])} of the time of "
-        f"{labels[side]}, so what the layers take is unknown too."
+        f"{labels[side]}, so what the modules take or gain is unknown too."
     )
 
 

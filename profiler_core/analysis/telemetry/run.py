@@ -86,6 +86,11 @@ class RunTelemetry:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def is_steady(self) -> bool:
+        """Are its numbers of steps that ran alone, and not of all samples that there are?"""
+        return self.phase not in (None, WORDS["file"])
+
+    @property
     def throttling(self) -> tuple[ClockEvent, ...]:
         """What slowed the clocks down for long enough to count; empty where nothing is known."""
         return tuple(event for event in self.clock_events or () if event.is_throttling)

@@ -9,11 +9,12 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 
+from profiler_core.analysis.compilation.event_cost import DEVICE_BOUND
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.effects import EFFECTS, changed
 from profiler_core.analysis.what_if.prediction import Prediction
-from profiler_core.analysis.what_if.scene import DEVICE_BOUND, Scene, scene_of
+from profiler_core.analysis.what_if.scene import Scene, scene_of
 from profiler_core.model.trace import Trace
 
 # By what part of a step two processes of one workload differ where the host is the limit, and
@@ -104,4 +105,6 @@ class WhatIf:
         if not before or not scene.step_ns:
             return 1.0
         device_ns = DEVICE_BOUND * float(load.device_ns.sum()) / scene.two.n_steps
-        return max(scene.step_of(load) / before, min(1.0, device_ns / scene.step_ns))
+        # What made the measured step longer than its replay is nothing that a change takes.
+        left = 1 - (before - scene.step_of(load)) / max(before, scene.step_ns)
+        return max(left, min(1.0, device_ns / scene.step_ns))

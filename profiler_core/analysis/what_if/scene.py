@@ -20,26 +20,28 @@ from profiler_core.analysis.compilation.compiled_calls import (
 )
 from profiler_core.analysis.compilation.crossings import Crossing, crossings
 from profiler_core.analysis.compilation.edge_steps import with_inner_edges
+from profiler_core.analysis.compilation.event_cost import (
+    DEVICE_BOUND,
+    event_ns_that_leaves,
+    profiler_event_ns,
+)
 from profiler_core.analysis.compilation.host_speed import as_fast_as, host_speed
 from profiler_core.analysis.compilation.two_queues import (
     Floats,
     Queues,
-    profiler_event_ns,
     queues,
-    replay_ns,
     steady_step_ns,
     unprofiled,
 )
 from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.step_sample import Ints, StepSample, sample_steps
+from profiler_core.analysis.steps import window_of
 from profiler_core.analysis.work import device_work, outermost_operators
 from profiler_core.model.trace import Trace
 
 # What the host's work takes without the profiler, as a part of what was recorded, where the device
 # hides the host so that the step does not tell: 0.34 to 0.65 on the H200s of docs/what_if.md.
-UNPROFILED = (0.75, 0.5, 0.35)
-# The device is busy for this part of the step: it hides what the host does.
-DEVICE_BOUND = 0.97
+UNPROFILED = (0.75, 0.55, 0.35)
 # Operators whose result is a value or a shape on the host: what waits inside has to wait.
 _CONDITIONS = ("aten::is_nonzero",)  # a tensor in `if`, `while`, `and`
 _READS = (
@@ -83,7 +85,9 @@ class Scene:
         # Below 1 where the host as a whole was slower in the profiled steps.
         self.speed = 1.0 if unprofiled_step_ns is None else host_speed(two, unprofiled_step_ns)
         self.two = as_fast_as(two, self.speed)
-        self.step_ns = replay_ns(two) if unprofiled_step_ns is None else unprofiled_step_ns
+        self.step_ns = (
+            _profiled_step_ns(trace) if unprofiled_step_ns is None else unprofiled_step_ns
+        )
 
     @cached_property
     def event_ns(self) -> float | None:
@@ -99,11 +103,10 @@ class Scene:
         """The same in threes. A host that the device hides is no slower than the step."""
         if self.event_ns is not None:
             return (self.event_ns, self.event_ns, self.event_ns)
-        n_events = max(1.0, float(self.two.host_events.sum()))
         work_ns = float(self.two.host_ns.sum())
         room_ns = self.two.n_steps * max(self.step_ns, self.two.device_per_step_ns)
         slow, usual, fast = (
-            max(0.0, work_ns - min(room_ns, part * work_ns)) / n_events for part in UNPROFILED
+            event_ns_that_leaves(self.two, min(room_ns, part * work_ns)) for part in UNPROFILED
         )
         return slow, usual, fast
 
@@ -260,6 +263,12 @@ def _spans(rows: pl.DataFrame) -> Ints:
     ordered = rows.select("ts_ns", "dur_ns").sort("ts_ns")
     ends = (ordered["ts_ns"] + ordered["dur_ns"]).cum_max()
     return np.stack([ordered["ts_ns"].to_numpy(), ends.to_numpy()], axis=1)
+
+
+def _profiled_step_ns(trace: Trace) -> float:
+    """The window over its steps, as `Summary.profiled_step_ns` of the trace has it."""
+    window = window_of(trace, device_work(trace))
+    return window.dur_ns / window.n_steps
 
 
 def scene_of(trace: Trace, unprofiled_step_ns: float | None) -> Scene | None:

@@ -56,14 +56,50 @@ def _breaks(report: CompilationReport) -> list[Phrase]:
     if not cost.cost_ns:
         return [(f"{subject}, which {'costs' if n == 1 else 'cost'} nothing here",)]
     amount = Strong(f"{format_duration(cost.cost_ns)} per step")
-    return [(f"{subject} {'costs' if n == 1 else 'cost'} ", amount)]
+    n_unpriced = report.n_unpriced_breaks
+    if not n_unpriced:
+        return [(f"{subject} {'costs' if n == 1 else 'cost'} ", amount)]
+    n_priced = n - n_unpriced
+    costs = "one costs" if n_priced == 1 else f"{format_count(n_priced)} cost"
+    return [(f"{subject}: {costs} ", amount, f", {unpriced_clause(n_unpriced)}")]
+
+
+def unpriced_clause(n: int) -> str:
+    """That there are breaks whose cost is not known, as a clause.
+
+    Args:
+        n: how many of them, beside others whose cost stands before.
+    """
+    others = "break costs" if n == 1 else f"{format_count(n)} cost"
+    return f"what the other {others} is not known"
+
+
+def why_unpriced(*, has_trace: bool) -> str:
+    """Why what a break costs is not known, as a clause."""
+    return "the trace shows no compiled call after it" if has_trace else "the run has no trace"
+
+
+def saving_subject(report: CompilationReport) -> str:
+    """The breaks that `break_cost` is of, after "without"."""
+    if not report.n_unpriced_breaks:
+        return "the breaks"
+    n_priced = len(report.breaks) - report.n_unpriced_breaks
+    return "that break" if n_priced == 1 else f"those {format_count(n_priced)} breaks"
 
 
 def _recompiles(report: CompilationReport) -> list[Phrase]:
     if not report.recompiles:
         return []
-    took = f" took {format_duration(report.recompile_ns)}" if report.recompile_ns else ""
-    return [(f"{counted(len(report.recompiles), 'recompile')}{took}",)]
+    n, n_untimed = len(report.recompiles), report.n_untimed_recompiles
+    again = counted(n, "recompile")
+    if report.recompile_ns is None:
+        return [(f"{again}, whose time is not known",)]
+    took = f"took {format_duration(report.recompile_ns)}"
+    if not n_untimed:
+        return [(f"{again} {took}",)]
+    timed = "one" if n - n_untimed == 1 else format_count(n - n_untimed)
+    others = "one" if n_untimed == 1 else format_count(n_untimed)
+    return [(f"{again}: {timed} {took}, what the other {others} took is not known",)]
 
 
 def evidence(report: CompilationReport) -> list[str]:
@@ -73,11 +109,14 @@ def evidence(report: CompilationReport) -> list[str]:
     if cost is not None and report.breaks:
         if cost.cost_ns:
             low, high = (format_duration(ns) for ns in cost.range_ns)
-            lines.append(
-                f"Without the breaks a step would take {format_duration(cost.without_ns)} instead "
-                f"of {format_duration(cost.step_ns)} ({cost.clock} clock; the saving lies between "
-                f"{low} and {high}). Costs of single breaks do not add up: the first costs most."
+            text = (
+                f"Without {saving_subject(report)} a step would take "
+                f"{format_duration(cost.without_ns)} instead of {format_duration(cost.step_ns)} "
+                f"({cost.clock} clock; the saving lies between {low} and {high})."
             )
+            if len(report.breaks) - report.n_unpriced_breaks > 1:
+                text += " Costs of single breaks do not add up: the first costs most."
+            lines.append(text)
             if cost.n_replayed_steps < cost.n_steps:
                 lines.append(
                     f"Judged by {format_count(cost.n_replayed_steps)} of "

@@ -9,8 +9,10 @@ from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.ranks.job import CollectiveRow
+from profiler_core.analysis.ranks.job_summary import BESIDE_A_COLLECTIVE
+from profiler_core.analysis.wording.compilation import unpriced_clause
 from profiler_core.analysis.wording.groups import how_known, what_kind
-from profiler_core.analysis.wording.sentence import capitalised
+from profiler_core.analysis.wording.sentence import capitalised, listed
 from profiler_core.units import (
     format_bytes,
     format_change_between,
@@ -26,10 +28,7 @@ TRANSFER_ALONE = (
     "Its times per step and call count the transfer alone: waiting for other ranks, which the "
     "timeline shows as part of a call, is left out."
 )
-BESIDE_COLLECTIVES = (
-    "Calls beside a collective, which slows them, count as they cost without one, on average over "
-    "all such calls; the timeline shows what each took."
-)
+BESIDE_COLLECTIVES = f"Calls {BESIDE_A_COLLECTIVE}; the timeline shows what each took."
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
 
 _LIMITS = {
@@ -39,6 +38,18 @@ _LIMITS = {
     "neither": "Neither memory nor arithmetic holds it back: it waits for latency, or has too "
     "little to do for the whole device.",
 }
+
+
+_ONCE = (
+    "A tensor that it changes in place counts once, as only its code tells which: it moves up to "
+    f"twice as much, and may be at the memory's limit. Its code: {NEEDS_LOG}"
+)
+
+
+_WITHOUT_FLOPS = (
+    "How many operations it computes is not known here, so whether arithmetic holds it back cannot "
+    "be told."
+)
 
 
 def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -> str:
@@ -64,9 +75,11 @@ def _shares(line: Roofline) -> str:
     """How near it comes to the memory's bandwidth and to the peak of its units; "": not known."""
     shares = []
     if line.memory_share is not None:
-        shares.append(f"{format_share(line.memory_share)} of the memory's bandwidth")
+        more = " or more" if line.counts_once else ""
+        shares.append(f"{format_share(line.memory_share)}{more} of the memory's bandwidth")
     if line.compute_share is not None:
-        shares.append(f"{format_share(line.compute_share)} of the {line.units} peak")
+        of_products = "" if line.is_all_products else ", in its products alone"
+        shares.append(f"{format_share(line.compute_share)} of the {line.units} peak{of_products}")
     return " and ".join(shares)
 
 
@@ -91,11 +104,14 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
             f"{format_duration(line.time_ns)}: {format_bytes(line.bytes_per_s)}/s"
         )
         if line.memory_share is not None:
-            text += f", {format_share(line.memory_share)} of the memory's peak on {line.device}"
+            more = " or more" if line.counts_once else ""
+            share = format_share(line.memory_share)
+            text += f", {share}{more} of the memory's peak on {line.device}"
         parts.append(f"{text}.")
     if line.flops is not None and line.flops_per_s is not None:
         text = (
-            f"Computes {format_operations(line.flops)} per step: "
+            f"Computes {format_operations(line.flops)} per step in "
+            f"{format_duration(line.products_ns)} of products: "
             f"{format_operations(line.flops_per_s)}/s"
         )
         if line.compute_share is not None:
@@ -103,8 +119,8 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
         parts.append(f"{text}.")
     if line.kernels_per_call > 1:
         parts.append(
-            f"These are totals of its operator, which starts {line.kernels_per_call:.3g} kernels "
-            "per call: shapes do not say what each of them moves and computes."
+            f"These are totals of its operator, which starts {line.kernels_per_call:.3g} kernels, "
+            "copies and memsets per call: shapes do not say what each of them moves and computes."
         )
     if not line.device:
         parts.append("The peaks of this device are not known.")
@@ -117,6 +133,10 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
         )
     elif line.limit in _LIMITS:
         parts.append(_LIMITS[line.limit])
+    elif line.memory_share is not None and line.lacks_flops:
+        parts.append(_WITHOUT_FLOPS)
+    elif line.memory_share is not None and line.counts_once:
+        parts.append(_ONCE)
     return tuple(parts)
 
 
@@ -131,16 +151,29 @@ def collective_sentence(label: str, row: CollectiveRow) -> str:
 
 
 def missing_of_kernel_groups(
-    *, has_ledger: bool, in_groups: bool, has_sources: bool, has_modules: bool
+    *,
+    has_ledger: bool,
+    in_groups: bool,
+    has_sources: bool,
+    has_modules: bool,
+    has_log: bool,
+    is_cut: bool = False,
 ) -> tuple[str, ...]:
-    """One sentence for each thing that the ledger does not tell of a kernel."""
+    """One sentence for each thing that the ledger does not tell of a kernel.
+
+    There is none beside a trace that `is_cut`.
+    """
+    takes = (
+        "whole traces"
+        if is_cut
+        else "a baseline and a candidate with traces of the same kind of device"
+    )
     sentences = (
-        (has_ledger, "What it was before or became is not known: that takes a baseline and a "
-         "candidate with traces of the same kind of device."),
+        (has_ledger, f"What it was before or became is not known: that takes {takes}."),
         (in_groups or not has_ledger, "No fusion group has it: it runs outside of the profiled "
          "steps."),
-        (has_sources or not in_groups, f"Which line it comes from is not known: {NEEDS_LOG}"),
-        (has_modules or not in_groups, "The module is not known: no file names modules by path."),
+        (has_sources or not in_groups, _unknown_line(has_log=has_log)),
+        (has_modules or not in_groups, _unknown_module(has_log=has_log)),
     )  # fmt: skip
     return tuple(sentence for known, sentence in sentences if not known)
 
@@ -153,13 +186,20 @@ def missing_of_kernel_runs(
     is_generated: bool,
     has_code: bool,
     has_occupancy: bool,
+    unsized: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """One sentence for each thing that the runs' files do not tell of a kernel."""
+    """One sentence for each thing that the runs' files do not tell of a kernel.
+
+    Those in `unsized` run it in convolutions, and nothing says how large the results are.
+    """
     sentences = (
+        (not unsized, f"Bytes of {listed(unsized)} are not known: a trace has the shapes of a "
+         "convolution's inputs alone, and its result has another."),
         (has_arguments, "Inputs are not known: the trace has no shapes of its operator "
          "(record_shapes=False, or the replay of a CUDA graph)."),
-        (has_traffic, "Bytes against the roofline are not known: that takes the shapes of all "
-         "operators that launch it."),
+        (has_traffic or unsized, "Bytes against the roofline are not known: " + (
+            "the shapes above do not tell all that it moves." if has_arguments
+            else "that takes the shapes of all operators that launch it.")),
         (has_occupancy, "Occupancy is not known: the trace has no estimate of it."),
         (has_counters or not has_traffic, NO_COUNTERS),
         (has_code or not is_generated, f"Its generated code is not known: {NEEDS_LOG}"),
@@ -244,7 +284,7 @@ def break_answer(broken: BreakReport, breaks: Sequence[BreakReport], total_ns: f
     if total_ns == 0:
         return "It costs nothing: the device hides what the host does here."
     if broken.cost_ns is None or total_ns is None:
-        return f"{capitalised(broken.cause.label)}, met {_times(broken.event.n)} while compiling."
+        return f"{capitalised(broken.cause.label)}, {_met(broken)}."
     n_unknown = sum(1 for each in breaks if each.cost_ns is None)
     n_known = len(breaks) - n_unknown
     text = f"Costs {format_duration(broken.cost_ns)} per step"
@@ -252,16 +292,19 @@ def break_answer(broken: BreakReport, breaks: Sequence[BreakReport], total_ns: f
         together = f"{format_count(n_known)} breaks" if n_unknown else "all breaks"
         text += f", of {format_duration(total_ns)} that {together} cost together"
     if n_unknown:
-        others = "break costs" if n_unknown == 1 else f"{format_count(n_unknown)} cost"
-        text += f"; what the other {others} is not known"
+        text += f"; {unpriced_clause(n_unknown)}"
     return f"{text}."
 
 
 def break_about(broken: BreakReport) -> tuple[str, ...]:
-    """How often it was met, and in which compilations."""
+    """How often it was met, and in which compilations; the answer says it where it has no cost."""
+    return () if broken.cost_ns is None else (f"{capitalised(_met(broken))}.",)
+
+
+def _met(broken: BreakReport) -> str:
     ids = broken.event.compile_ids
     of_ids = f" in {', '.join(ids[:8])}" if ids else ""
-    return (f"Met {_times(broken.event.n)} while compiling{of_ids}.",)
+    return f"met {_times(broken.event.n)} while compiling{of_ids}"
 
 
 def missing_of_group(
@@ -278,10 +321,10 @@ def missing_of_group(
     """One sentence for each part of a group's dossier that these files do not tell."""
     code = "the log names no call for it." if has_log else NEEDS_LOG
     sentences = (
-        (has_sources, f"Which line it comes from is not known: {NEEDS_LOG}"),
-        (has_module, "The module is not known: no file names modules by path."),
+        (has_sources, _unknown_line(has_log=has_log)),
+        (has_module, _unknown_module(has_log=has_log)),
         (has_code or not runs_compiled, f"What was generated for it is not known: {code}"),
-        (has_traffic, "How many bytes it moves is not known: the trace has not all of the shapes."),
+        (has_traffic, "How many bytes it moves is not known: not all of its shapes were recorded."),
         (has_arguments, "Inputs and outputs are not known: no product in it has recorded shapes, "
          "and no log names its buffers."),
         (has_counters or not has_traffic, NO_COUNTERS),
@@ -290,13 +333,13 @@ def missing_of_group(
 
 
 def missing_of_operator(
-    *, has_groups: bool, has_shapes: bool, has_sources: bool
+    *, has_groups: bool, has_shapes: bool, has_sources: bool, has_log: bool
 ) -> tuple[str, ...]:
     """One sentence for each part of an operator's dossier that these files do not tell."""
     sentences = (
         (has_groups, "What it became is not known: no fusion group of these runs has it."),
         (has_shapes, "Inputs are not known: the trace has no shapes (record_shapes=False)."),
-        (has_sources or not has_groups, f"Which line it comes from is not known: {NEEDS_LOG}"),
+        (has_sources or not has_groups, _unknown_line(has_log=has_log)),
     )
     return tuple(sentence for known, sentence in sentences if not known)
 
@@ -307,6 +350,17 @@ def missing_of_place(*, has_log: bool, has_code: bool) -> tuple[str, ...]:
         return ()
     code = "the log names no call for it." if has_log else NEEDS_LOG
     return (f"What was generated for it is not known: {code}",)
+
+
+def _unknown_line(*, has_log: bool) -> str:
+    reason = "the log names none for it." if has_log else NEEDS_LOG
+    return f"Which line it comes from is not known: {reason}"
+
+
+def _unknown_module(*, has_log: bool) -> str:
+    log_reason = "no node of the log's graphs that names one and no Python call belongs to it."
+    reason = log_reason if has_log else "no file names modules by path."
+    return f"The module is not known: {reason}"
 
 
 def _times(n: int) -> str:

@@ -1,8 +1,9 @@
 """What an experiment says, in sentences: page, command line and agents say the same."""
 
-from profiler_core.analysis.experiment.choice import same, variant_of
+from profiler_core.analysis.experiment.choice import EAGER, same, variant_of, without
 from profiler_core.analysis.experiment.effects import Effect, effects, effects_on, worst
 from profiler_core.analysis.experiment.leading import Leader, leader_of
+from profiler_core.analysis.noise import MIN_ROUNDS
 from profiler_core.analysis.wording.sentence import Phrase, Strong, counted
 from profiler_core.model.experiment import Experiment, Gain, Ratio, Setting, Trial
 from profiler_core.units import format_difference, format_duration, format_ratio, format_wait
@@ -43,7 +44,10 @@ def headline(experiment: Experiment) -> Phrase:
         )
     if leader.is_untold:
         rounds = counted(trial.n_rounds, "round")
-        too_few = f" cannot be told: {rounds} of each are too few for an interval."
+        too_few = (
+            f" cannot be told: {rounds} of each are too few for an interval, which takes "
+            f"{MIN_ROUNDS} or more."
+        )
         return ("Whether anything is faster than ", Strong("eager"), too_few)
     if leader.is_baseline:
         tried = f"Nothing that was tried{so_far} is faster than "
@@ -95,19 +99,19 @@ def responsible(experiment: Experiment) -> tuple[str, ...]:
     measured = effects(experiment)
     leader = leader_of(experiment)
     sentences = [] if leader.is_baseline else [
-        effect_sentence(effect) for effect in effects_on(leader.setting, measured)
+        effect_sentence(effect, experiment) for effect in effects_on(leader.setting, measured)
     ]  # fmt: skip
     harmful = worst(measured)
     if harmful is not None:
-        sentences.append(effect_sentence(harmful))
+        sentences.append(effect_sentence(harmful, experiment))
     return tuple(dict.fromkeys(sentences))
 
 
-def effect_sentence(effect: Effect) -> str:
+def effect_sentence(effect: Effect, experiment: Experiment) -> str:
     """What one lever does to one setting, with the interval."""
     ratio = effect.ratio
-    rest = variant_of(tuple(pair for pair in effect.setting if pair[0] != effect.lever))
-    beside = f"{rest}" if effect.instead is None else f"{effect.instead} in its place"
+    rest = setting_name(without(effect.setting, effect.lever), experiment)
+    beside = rest if effect.instead is None else f"{effect.instead} in its place"
     if ratio.is_slower:
         slower = ratio.inverse
         return (
@@ -151,13 +155,13 @@ def gain_lines(gain: Gain) -> tuple[str, ...]:
     return expected, f"{format_duration(gain.low_ns)} to {format_duration(gain.high_ns)}"
 
 
-def outcome(trial: Trial, leader: Leader, held_against: Setting | None) -> str:
+def outcome(trial: Trial, leader: Leader, other: str) -> str:
     """What became of one trial, in a few words.
 
     Args:
         trial: in question.
         leader: of its experiment.
-        held_against: the setting that it was held against; None: eager.
+        other: name of the setting that it was held against.
     """
     if trial.status == "failed":
         return f"failed: {trial.error}"
@@ -168,7 +172,6 @@ def outcome(trial: Trial, leader: Leader, held_against: Setting | None) -> str:
     if leader.trial is not None and trial.setting == leader.setting:
         return _of_leader(leader, trial)
     against = trial.against
-    other = setting_name(held_against)
     if against is None:  # too few rounds, or the other was not timed
         return "" if trial.realised_ns is None else f"cannot be told from {other}"
     if against.is_faster:
@@ -176,9 +179,45 @@ def outcome(trial: Trial, leader: Leader, held_against: Setting | None) -> str:
     return f"slower than {other}" if against.is_slower else f"cannot be told from {other}"
 
 
-def setting_name(held_against: Setting | None) -> str:
-    """The variant that a trial was held against; None: the baseline, eager."""
-    return "eager" if held_against is None else variant_of(held_against)
+def breaks_lines(trial: Trial, held_against: Setting | None, experiment: Experiment) -> list[str]:
+    """Graph breaks of the setting that it was held against and its own, and whether they went.
+
+    Args:
+        trial: in question.
+        held_against: the setting that it was held against; None: eager.
+        experiment: of the trial.
+
+    Returns:
+        `["1 → 0", "gone"]`, its own number alone where the other's is not known; [] without any.
+    """
+    after = trial.n_breaks
+    other = None if held_against is None else _trial_of(held_against, experiment)
+    before = None if other is None else other.n_breaks
+    if after is None:
+        return []
+    if before is None or not (before or after):
+        return [str(after)]
+    if after == before:
+        return [f"{before} → {after}", "stayed"]
+    if after < before:
+        return [f"{before} → {after}", f"{before - after} gone" if after else "gone"]
+    return [f"{before} → {after}", f"{after - before} more"]
+
+
+def setting_name(setting: Setting | None, experiment: Experiment) -> str:
+    """A setting as its trials are called; None: the baseline, eager.
+
+    The words of a variant have an order of their own, which is not that of the search.
+    """
+    if setting is None:
+        return EAGER
+    trial = _trial_of(setting, experiment)
+    return variant_of(setting) if trial is None else trial.variant
+
+
+def _trial_of(setting: Setting, experiment: Experiment) -> Trial | None:
+    """The first trial of a setting, in whatever order its words are."""
+    return next((t for t in experiment.trials if same(t.setting) == same(setting)), None)
 
 
 def _of_leader(leader: Leader, trial: Trial) -> str:

@@ -16,11 +16,12 @@ _HOLDS_ANYWAY = ("launch_bound", "slower_groups", "slower_by_a_rank")
 
 
 def stake_text(finding: Finding) -> tuple[str, str]:
-    """(amount, of what): ("≤ 800 µs", "per step"); an en dash where there is no number."""
+    """(amount, of what): ("≤ 800 µs", "per step"), ("≥ 3.00 s", "once"); an en dash for none."""
     if finding.prediction is not None:
         return amount_text(finding.prediction), "per step"
     if finding.one_off_ns is not None:
-        return format_duration(finding.one_off_ns), "once"
+        least = "≥ " if finding.is_one_off_at_least else ""
+        return f"{least}{format_duration(finding.one_off_ns)}", "once"
     return "–", "to know" if finding.weight == "note" else ""
 
 
@@ -118,7 +119,12 @@ def evidence_text(finding: Finding) -> str:
 
 
 def advice_text(finding: Finding) -> str:
-    """What to try, and what else would win of the same time; against what would not pay."""
+    """What to try, and what else would win of the same time; against what would not pay.
+
+    "" of one without advice: what could be done instead of it has nothing to stand beside.
+    """
+    if not finding.advice:
+        return ""
     # That it does not pay is said by its number, and why by its evidence: not a third time.
     advice = finding.advice
     sentences = [f"Considered: {uncapitalised(advice)}" if _loses(finding) else advice]

@@ -1,6 +1,6 @@
 """The first line of a page: the answer to its question for the chosen runs, with its numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.folding import FoldedGroup
@@ -20,10 +20,15 @@ _MOST_EXPENSIVE = 5
 _LEAST_OF_STEP = 0.001  # of the device's time: below it lies what clocks of kernels can tell
 _WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 _LONGEST = 40  # characters of a run's name
+_ON_HOST = "operators with their time on the host"
 
 
 def kernels_line(
-    labels: Sequence[str], rows: Sequence[KernelRow], of: int = -1, cut: Sequence[str] = ()
+    labels: Sequence[str],
+    rows: Sequence[KernelRow],
+    of: int = -1,
+    cut: Sequence[str] = (),
+    on_host: Collection[int] = (),
 ) -> str:
     """How many kernels a step has in each run, and how much of their time the first five take.
 
@@ -32,6 +37,7 @@ def kernels_line(
         rows: all kernels of these runs, per step; with `cut` in all steps.
         of: place of the run whose kernels are weighed; the last one by default.
         cut: labels of the runs of whose traces a part is missing; with one, nothing is compared.
+        on_host: places of the runs of which the rows are operators, with the host's times.
     """
     if not rows or not labels:
         return ""
@@ -39,12 +45,9 @@ def kernels_line(
     names = [clipped(label, _LONGEST) for label in labels]
     counts = [format_count(sum(row.n(run) for row in rows)) for run in range(len(names))]
     if len(names) == 1:
-        noun = "kernel" if counts[0] == "1" else "kernels"
-        many = f"{counts[0]} {noun}"
-        many = f"What is left of the cut trace has {many}" if cut else f"{many} per step"
+        many = _of_one(counts[0], bool(cut), bool(on_host))
     elif cut:
-        each = [f"{count} in {name}" for count, name in zip(counts, names, strict=True)]
-        many = f"{_not_compared(cut)}; kernels in what there is: {listed(each)}"
+        many = f"{_not_compared(cut)}; {_what_there_is(counts, names, on_host)}"
     elif len(names) == 2:
         many = f"{counts[0]} → {counts[1]} kernels per step from {names[0]} to {names[1]}"
     else:
@@ -60,6 +63,26 @@ def kernels_line(
     return (
         f"{many}; {subject}{where} {verb} {format_share(sum(times[:n]) / sum(times))} of the time."
     )
+
+
+def _of_one(count: str, is_cut: bool, is_on_host: bool) -> str:
+    """The kernels of a run that stands alone, or what is left of them in its trace."""
+    noun = "kernel" if count == "1" else "kernels"
+    if not is_cut:
+        return f"{count} {noun} per step"
+    return f"What is left of the cut trace has {count} {_ON_HOST if is_on_host else noun}"
+
+
+def _what_there_is(counts: Sequence[str], names: Sequence[str], on_host: Collection[int]) -> str:
+    """Of traces of which one is cut: kernels, and operators where no event of the GPU is left."""
+    if not on_host:
+        each = [f"{count} in {name}" for count, name in zip(counts, names, strict=True)]
+        return f"kernels in what there is: {listed(each)}"
+    each = [
+        f"{count} {_ON_HOST} in {name}" if run in on_host else f"{count} kernels in {name}"
+        for run, (count, name) in enumerate(zip(counts, names, strict=True))
+    ]
+    return f"in what there is, {listed(each)}"
 
 
 def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_word: str) -> str:
@@ -113,10 +136,10 @@ def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) ->
     whole = [
         (clipped(label, _LONGEST), summary)
         for label, summary in zip(labels, summaries, strict=True)
-        if summary is not None and not summary.is_cut
+        if summary is not None and not summary.is_cut and summary.by_category
     ]
     if not whole:
-        cut = [label for label, s in zip(labels, summaries, strict=True) if s is not None]
+        cut = [label for label, s in zip(labels, summaries, strict=True) if s and s.is_cut]
         if len(labels) == 1 and cut:
             return "The trace is cut; what is left of it is drawn below."
         return f"{_not_compared(cut)}; what is left is drawn below." if cut else ""

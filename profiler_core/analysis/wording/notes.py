@@ -28,7 +28,12 @@ def pair_notes(comparison: ComparedNumbers, number: int) -> tuple[str, ...]:
     """
     baseline, candidate = comparison.baseline, comparison.sides[number]
     pair = comparison.candidates[number]
-    notes = [*_side(baseline), *_side(candidate)]
+    of_both = _notes_of(baseline) & _notes_of(candidate)
+    notes = [
+        f"{note} The same of {candidate.label}." if own in of_both else note
+        for own, note in _side(baseline)
+    ]
+    notes += [note for own, note in _side(candidate) if own not in of_both]
     if on_different_devices(baseline, candidate):
         notes.append(
             "One trace has the kernels of a GPU, the other only operators on the host: what they "
@@ -89,8 +94,12 @@ def mixed_notes(baseline: str, candidate: str) -> list[str]:
     ]
 
 
-def _side(side: Side) -> list[str]:
-    """What is missing from one run, and what it says of itself."""
+def _notes_of(side: Side) -> set[str]:
+    return set(side.summary.notes) if side.summary is not None else set()
+
+
+def _side(side: Side) -> list[tuple[str, str]]:
+    """(as its trace says it, else ""; the note): what is missing from one run."""
     record, notes = side.run.record, []
     if record.status != "finished":
         error = f": {record.error}" if record.error else "."
@@ -105,9 +114,8 @@ def _side(side: Side) -> list[str]:
             f"The trace of {side.label} holds neither steps nor work of a device, so there is "
             "no number to show for it."
         )
-    else:
-        notes += [of_run(side.label, note) for note in side.summary.notes]
-    return notes
+    of_trace = () if side.summary is None else side.summary.notes
+    return [("", note) for note in notes] + [(own, of_run(side.label, own)) for own in of_trace]
 
 
 def _alone(label: str, measurement: Measurement) -> list[str]:

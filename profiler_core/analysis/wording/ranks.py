@@ -42,8 +42,11 @@ def _claimed(job: Job, claim: Claim) -> Phrase:
         case Waiting.UNTOLD:
             return ("who waits for whom cannot be told: the profiler slows the hosts",)
         case Waiting.NONE:
-            beyond = " beyond the pipeline's bubble" if _has_bubble(job) else ""
-            return (f"no rank waits{beyond}: the {n} ranks are even",)
+            waits = (job.wait_share or 0.0) >= _TELLING_SHARE  # in the trace, at no cost
+            clause = "no rank is late" if waits else "no rank waits"
+            if _has_bubble(job):
+                clause = "no rank waits beyond the pipeline's bubble"
+            return (f"{clause}: the {n} ranks are even",)
         case Waiting.IN_TURN:
             return (f"the {n} ranks wait for each other in turn",)
 
@@ -217,9 +220,18 @@ def lateness(late: Lateness, work_ns: float, idle_ns: float) -> str:
         parts.append((work_ns, f"{format_duration(work_ns)} more work{of_which}"))
     if idle_ns >= _LEAST_PART_NS:
         of_which = f", most of it {CAUSES[cause]}" if cause else ""
-        text = f"{format_duration(idle_ns)} longer idle{of_which}{_stalled(late, idle_ns)}"
+        text = (
+            f"{format_duration(idle_ns)} longer idle{of_which}{_stalled(late, idle_ns)}"
+            f"{_beyond_host(late)}"
+        )
         parts.append((idle_ns, text))
     return "; ".join(text for _, text in sorted(parts, reverse=True)) or "less than 1 µs"
+
+
+def _beyond_host(late: Lateness) -> str:
+    """Why its device idles for longer than that: a late host costs no more than others lack."""
+    is_bound = late.beyond_host_ns >= _TELLING_SHARE * (late.beyond_host_ns + late.total_idle_ns)
+    return ", beyond what the others' hosts need too" if is_bound and late.beyond_host_ns else ""
 
 
 def _stalled(late: Lateness, idle_ns: float) -> str:

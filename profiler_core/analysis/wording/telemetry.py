@@ -128,6 +128,14 @@ def readings(sampled: RunTelemetry) -> tuple[Reading, ...]:
     )
 
 
+def readings_head(runs: Sequence[tuple[str, RunTelemetry]]) -> tuple[str, str]:
+    """What the readings of these runs are of: a heading, and a sentence where runs differ."""
+    others = [label for label, sampled in runs if not sampled.is_steady]
+    if len(others) == len(runs):
+        return "Over all samples", ""
+    return "In steady state", f"Of {listed(others)} over all samples." if others else ""
+
+
 def phase_sentence(sampled: RunTelemetry) -> str:
     """Where the numbers come from."""
     if sampled.phase is None:

@@ -7,6 +7,7 @@ from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.environment import of_workload
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT, cut_clause
+from profiler_core.analysis.unnamed_code import unnamed_code_clause
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.compile_cost import compile_cost_sentence
 from profiler_core.analysis.wording.notes import not_in_turns
@@ -212,16 +213,26 @@ def _not_finished(c: CandidateComparison) -> Statement:
 
 def _too_few_rounds(c: CandidateComparison) -> Statement:
     time = c.step_time
-    rounds = "one round" if max(time.n_rounds) == 1 else f"{min(time.n_rounds)} rounds"
     return Statement(
         (
             f"A step takes {format_duration(time.baseline_ns)} with {c.baseline_label} and "
             f"{format_duration(time.candidate_ns)} with {c.label}",
         ),
-        f"measured over {format_count(min(time.n_steps))} steps in {rounds} each: too few repeats "
-        "for a verdict.",
+        f"measured over {_repeats(time.n_steps, time.n_rounds)}: too few repeats for a verdict.",
         joint=", ",
     )
+
+
+def _repeats(n_steps: tuple[int, int], n_rounds: tuple[int, int]) -> str:
+    """Timed steps and rounds of both sides: a round has the more steps, the shorter they are."""
+    steps, rounds = (
+        " and ".join(format_count(n) for n in dict.fromkeys(counts))
+        for counts in (n_steps, n_rounds)
+    )
+    if n_rounds[0] != n_rounds[1]:
+        each = " each" if n_steps[0] == n_steps[1] else ""
+        return f"{steps} steps{each} in {rounds} rounds"
+    return f"{steps} steps in {'one round' if n_rounds[0] == 1 else f'{rounds} rounds'} each"
 
 
 def _incomparable(c: CandidateComparison, reason: str) -> Statement:
@@ -234,6 +245,10 @@ def _cut_trace(c: CandidateComparison) -> Statement:
 
 def _graph_capture(c: CandidateComparison) -> Statement:
     return _incomparable(c, graph_capture_clause(c.graph_captures))
+
+
+def _unnamed_code(c: CandidateComparison) -> Statement:
+    return _incomparable(c, unnamed_code_clause(c.unnamed_code))
 
 
 def _empty_trace(c: CandidateComparison) -> Statement:
@@ -276,6 +291,7 @@ _CLAIMS: Mapping[Claim, Callable[[CandidateComparison], Statement]] = {
     Claim.TOO_FEW_ROUNDS: _too_few_rounds,
     Claim.CUT_TRACE: _cut_trace,
     Claim.GRAPH_CAPTURE: _graph_capture,
+    Claim.UNNAMED_CODE: _unnamed_code,
     Claim.EMPTY_TRACE: _empty_trace,
     Claim.OTHER_DEVICE: _other_device,
     Claim.NO_TRACE: _no_trace,

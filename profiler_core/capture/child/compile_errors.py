@@ -80,7 +80,7 @@ def diagnose(name: str, text: str, fullgraph: bool = True) -> Diagnosis:
         line=line,
         function=function,
         code=code,
-        remedy=_remedy(name, head, hints, fullgraph),
+        remedy=_remedy(name, head, hints, fullgraph, line is not None),
     )
 
 
@@ -137,7 +137,11 @@ def _hints(head: str) -> List[str]:
 
 
 def _innermost(tail: str) -> Tuple[Optional[str], Optional[int], Optional[str], str]:
-    """The innermost frame outside of torch; a custom operator's last frame is in torch itself."""
+    """The innermost frame outside of torch; a custom operator's last frame is in torch itself.
+
+    None where all are torch's, as of a Sequential that the compiler gets whole: no line of theirs
+    is the user's to change.
+    """
     lines = tail.splitlines()
     frames = []
     for index, text in enumerate(lines):
@@ -147,13 +151,13 @@ def _innermost(tail: str) -> Tuple[Optional[str], Optional[int], Optional[str], 
             is_code = _FRAME.match(below) is None and _CARETS.fullmatch(below) is None
             frames.append((match, below.strip() if is_code else ""))
     of_user = [frame for frame in frames if _OF_TORCH.search(frame[0]["file"]) is None]
-    if not frames:
+    if not of_user:
         return None, None, None, ""
-    match, code = (of_user or frames)[-1]
+    match, code = of_user[-1]
     return match["file"], int(match["line"]), match["function"], _clipped(code)
 
 
-def _remedy(name: str, head: str, hints: List[str], fullgraph: bool) -> str:
+def _remedy(name: str, head: str, hints: List[str], fullgraph: bool, names_line: bool) -> str:
     operator = _without_fake(head)
     if operator is not None:
         short = operator.replace("::", ".").split(".")[-1]
@@ -167,11 +171,15 @@ def _remedy(name: str, head: str, hints: List[str], fullgraph: bool) -> str:
     if hints:
         return "torch's hint: {}".format(hints[0])
     if name in _UNTRACED and fullgraph:
-        return "Rewrite that line, or leave fullgraph out: then it is a graph break and no error."
+        part = "that line" if names_line else "what fails"
+        return "Rewrite {}, or leave fullgraph out: then it is a graph break and no error.".format(
+            part
+        )
     if name in _IS_BACKEND and "backend='" not in head.replace("backend='inductor'", ""):
+        part = "what that line computes" if names_line else "what fails"
         return (
-            "Keep what that line computes out of the compiler with torch.compiler.disable, or try "
-            "another torch. {}".format(IN_LOGS)
+            "Keep {} out of the compiler with torch.compiler.disable, or try another torch. "
+            "{}".format(part, IN_LOGS)
         )
     return IN_LOGS
 

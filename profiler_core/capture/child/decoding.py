@@ -58,6 +58,7 @@ class DecodeStep(Step):
             built.model.train(False)
         self._decode: Decode = built.loop
         self._sees = False
+        self.calls = self._decode.calls
         self.tokens = self._decode.tokens
         if self._decode.reset is not None:
             self.reset_every = self._decode.reset_every

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional
@@ -48,8 +49,9 @@ def describe(
     if isinstance(error, CannotRunError):
         return _answer("stated", error.problem, error.remedy)
     chain = list(_chain(error))
-    text = _one_line(str(error)) or type(error).__name__
-    position = stage + _position(chain, user_file)
+    text = _one_line(_message(error)) or type(error).__name__
+    place = _position(chain, user_file)
+    position = stage + place
     if any(_is_memory(link) for link in chain):
         return _answer(
             "memory",
@@ -74,7 +76,18 @@ def describe(
     return _answer(
         "user",
         "{} in {}: {}".format(type(error).__name__, position, _sentence(text)),
-        "Fix the line, or see the end of torch_logs.txt for the traceback.",
+        _to_fix(place, user_file),
+    )
+
+
+def _to_fix(place: str, user_file: Optional[str]) -> str:
+    if place:
+        return "Fix the line, or see the end of torch_logs.txt for the traceback."
+    if user_file is None:
+        return "See the end of torch_logs.txt for the traceback."
+    return (
+        "No line of {} raised it: see whether the inputs fit the model, and the traceback at the "
+        "end of torch_logs.txt.".format(Path(user_file).name)
     )
 
 
@@ -132,16 +145,36 @@ def _from_compiler(error: BaseException) -> bool:
     return type(error).__module__.startswith(_TORCH_COMPILE_MODULES)
 
 
+def _message(error: BaseException) -> str:
+    """Its text; of a SyntaxError without file and line, which `_position` says."""
+    return error.msg if isinstance(error, SyntaxError) and error.filename else str(error)
+
+
 def _position(chain: List[BaseException], user_file: Optional[str]) -> str:
+    """The innermost line in the user's file, else in a file beside it; "" where neither is met."""
+    if isinstance(chain[0], SyntaxError) and chain[0].filename:
+        return " ({}, line {})".format(Path(chain[0].filename).name, chain[0].lineno)
     if user_file is None:
         return ""
-    user_path = str(Path(user_file).absolute())
-    for link in chain:
-        frames = [f for f in traceback.extract_tb(link.__traceback__) if f.filename == user_path]
-        if frames:
-            name = Path(user_path).name
-            return " ({}, line {}, in {})".format(name, frames[-1].lineno, frames[-1].name)
+    user_path = Path(user_file).absolute()
+    frames = [f for link in chain for f in reversed(traceback.extract_tb(link.__traceback__))]
+    own = [f for f in frames if f.filename == str(user_path)]
+    for frame in own or [f for f in frames if _is_beside(Path(f.filename), user_path.parent)]:
+        return " ({}, line {}, in {})".format(Path(frame.filename).name, frame.lineno, frame.name)
     return ""
+
+
+def _is_beside(path: Path, folder: Path) -> bool:
+    """Is it the user's own code too: below the folder of the file, and of no installed package?"""
+    torch = sys.modules.get("torch")
+    foreign = [Path(__file__).parent, Path(traceback.__file__).parent]
+    if torch is not None and torch.__file__ is not None:  # it may be a checkout of one's own
+        foreign.append(Path(torch.__file__).parent)
+    return (
+        folder in path.parents
+        and not {"site-packages", "dist-packages"} & set(path.parts)
+        and not any(each in path.parents for each in foreign)
+    )
 
 
 def _one_line(text: str) -> str:

@@ -53,6 +53,8 @@ class PipelineStep(TrainingStep):
     The loss is there on the last stage only, and the output too.
     """
 
+    _takes = (targets.OPTIMIZER,)  # a stage's forward and the loss are no one graph
+
     def _prepare(self, built: Built) -> None:
         import torch
 

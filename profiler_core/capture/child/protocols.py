@@ -64,6 +64,13 @@ class Decode(NamedTuple):
         """What one step calls."""
         return self.step or self.generate or self.model.generate
 
+    @property
+    def calls(self) -> str:
+        """Its name, see `model.run.Compiled`."""
+        if self.step is not None:
+            return "decode step"
+        return "model.generate" if self.generate is None else "generate"
+
 
 def training_of(returned: Any) -> Optional[Training]:
     """Read a training loop; None: it is none.

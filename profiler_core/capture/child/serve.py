@@ -186,7 +186,12 @@ class Worker:
             "can_be_held": step.can_be_held,
             "facts": {
                 "compiled": (
-                    {**step.target.facts(), "regions": step.regions}
+                    {
+                        **step.target.facts(),
+                        "regions": step.regions,
+                        "calls": step.calls,
+                        "is_handed": self._built.compiles_itself,
+                    }
                     if self._variant.compile
                     else None
                 ),

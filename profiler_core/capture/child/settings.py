@@ -183,6 +183,20 @@ def regions_of(model: Any, settings: Mapping[str, str]) -> List[str]:
     return list(reversed(list({type(block): path for path, block in blocks}.values())))
 
 
+def refuse_optimizer(settings: Mapping[str, str]) -> None:
+    """Of a step that shows no optimizer.
+
+    Raises:
+        CannotRunError: an implementation of one is asked for.
+    """
+    if "optimizer" in settings:
+        word = "optimizer={}".format(settings["optimizer"])
+        raise CannotRunError(
+            "{} sets the optimizer of a training step, and this step shows none.".format(word),
+            "Leave {} out, or train: --training or Training(model, batches, …).".format(word),
+        )
+
+
 def set_optimizer(optimizer: Any, settings: Mapping[str, str]) -> None:
     """Choose the implementation of an optimizer of torch.optim, as its constructor would.
 

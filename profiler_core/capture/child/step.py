@@ -26,6 +26,7 @@ class Step:
     """
 
     kind = "outputs"
+    calls = "model"  # what of the user's one step calls, see `model.run.Compiled`
     trains = False
     batches_per_step = 1
     tokens: Optional[int] = None  # that one step makes; None: nobody said
@@ -57,6 +58,8 @@ class Step:
             self._takes,
         )
         self.regions = settings.regions_of(built.model, variant.settings)
+        if targets.OPTIMIZER not in self._takes:
+            settings.refuse_optimizer(variant.settings)
         self.n_done = 0
         self.fed: List[Any] = []  # see `decoding`
         self._n_since_reset: Optional[int] = None  # never
@@ -164,6 +167,7 @@ class UserStep(Step):
     """A callable that makes one whole step, and its model where it was returned too."""
 
     kind = "returned tensors"
+    calls = "step"
     _takes = (targets.STEP,)
     _answer_name = "returned tensor"
 

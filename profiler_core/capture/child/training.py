@@ -28,7 +28,7 @@ class TrainingStep(Step):
 
     kind = "loss and gradients"
     trains = True
-    _takes = (targets.LOSS, targets.OPTIMIZER)
+    _takes: Tuple[str, ...] = (targets.LOSS, targets.OPTIMIZER)
 
     @property
     def can_be_held(self) -> bool:
@@ -104,6 +104,8 @@ class TrainingStep(Step):
             built.model.train(True)
         self._loop = built.loop or Training(built.model, None)
         self.batches_per_step = self._loop.accumulate
+        if self._loop.training_step is not None:
+            self.calls = "training_step"
         self._own_loss = built.loss
         self._moved = built.moved
         self._fetched: Optional[Iterator[Any]] = None

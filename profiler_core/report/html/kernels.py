@@ -6,7 +6,7 @@ from typing import Any
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.kernel_sides import KernelRow
-from profiler_core.analysis.rows.categories import category_rows
+from profiler_core.analysis.rows.categories import calls_head, category_rows
 from profiler_core.analysis.rows.table import Cell, Table
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.figures.theme import LIGHT
@@ -25,11 +25,11 @@ def kernels(contents: Contents, charts: Charts) -> Mapping[str, Any] | None:
         return None
     labels = [contents.labels[run] for run in contents.kernel_runs]
     alt = "Time per step of the longest kernels in each run; the table below has the numbers."
-    heads = ("Kernel", *(head for label in labels for head in (f"n {label}", label)))
+    heads = ("Kernel", *(head for label in labels for head in (calls_head(label), label)))
     return {
         "chart": charts.chart(kernel_bars(labels, rows, LIGHT), alt),
         "table": Table(heads, _rows(rows[:_MOST]), max(0, len(rows) - _MOST)),
-        "labels": labels,
+        "heads": heads[1:],
         "categories": category_rows([contents.sides[run] for run in contents.kernel_runs]),
     }
 

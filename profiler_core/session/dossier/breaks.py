@@ -3,6 +3,7 @@
 from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, place_text
 from profiler_core.analysis.dossier.record import Advice, Dossier, RunTime, SourceLine
 from profiler_core.analysis.item import Item
+from profiler_core.analysis.wording.compilation import why_unpriced
 from profiler_core.analysis.wording.dossier import break_about, break_answer
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
@@ -30,6 +31,7 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         label = place_text(inner.file, inner.line)
         lines.append(SourceLine(label, inner, run.kept_sources.get(inner.file, {})))
     total_ns = report.break_cost.cost_ns if report.break_cost is not None else None
+    why = why_unpriced(has_trace=run.files.trace is not None)
     return Dossier(
         item=item,
         kind="graph break",
@@ -39,7 +41,7 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         times=(RunTime(number, comparison.labels[number], broken.cost_ns),),
         advice=_advice(broken),
         sources=tuple(lines),
-        missing=() if broken.cost_ns is not None else (_no_cost(run.files.trace is None),),
+        missing=() if broken.cost_ns is not None else (f"What it costs is not known: {why}.",),
     )
 
 
@@ -60,9 +62,3 @@ def _advice(broken: BreakReport) -> Advice:
     return Advice(
         cause.what, cause.change, event.reason, broken.url, event.gb_id or "", event.hints
     )
-
-
-def _no_cost(without_trace: bool) -> str:
-    if without_trace:
-        return "What it costs is not known: the run has no trace."
-    return "What it costs is not known: the trace shows no compiled call after it."

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.dossier.record import Related, Relation, RunTime, SourceLine
 from profiler_core.analysis.item import Item, group_item, kernel_item, name_key
-from profiler_core.analysis.ledger.result import NO_KERNELS, FusionGroup
+from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.source_paths import source_paths
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.compilation import Frame
@@ -80,18 +80,28 @@ def kernel_entries(groups: Sequence[FusionGroup]) -> list[Related]:
                 times.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(
                     kernel.time_ns, side
                 )
-                if kernel.category in NO_KERNELS:
+                if not kernel.is_kernel:
                     copies.add(kernel.name)
                 calls.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(kernel.n, side)
     return slowest_first(
         Related(
             name,
             None if name in copies else kernel_item(name),
-            f"{format_per_step(max(calls[name]))} calls" if max(calls[name]) != 1 else "",
+            _calls_text(calls[name]),
             tuple(ns or None for ns in sides),
         )
         for name, sides in times.items()
     )
+
+
+def _calls_text(calls: Sequence[float]) -> str:
+    """How often a kernel runs per step, of both sides where they differ; "" for once.
+
+    Args:
+        calls: of each side; 0: it does not run there.
+    """
+    texts = list(dict.fromkeys(format_per_step(n) for n in calls if n))
+    return "" if texts == ["1"] else f"{' → '.join(texts)} calls"
 
 
 def slowest_first(entries: Iterable[Related]) -> list[Related]:

@@ -19,7 +19,13 @@ from profiler_core.analysis.dossier.record import (
     Relation,
     TimelineEvent,
 )
-from profiler_core.analysis.dossier.roofline import Roofline, Traffic, roofline, what_computes
+from profiler_core.analysis.dossier.roofline import (
+    Roofline,
+    Traffic,
+    marked,
+    roofline,
+    what_computes,
+)
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
 from profiler_core.analysis.item import Item, operator_item
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
@@ -168,12 +174,19 @@ def _roofline(
     traffic = (
         None
         if moved is None or not of_side.time_ns
-        else Traffic(moved, of_side.time_ns, of_side.n_events, of_side.n_events)
+        else Traffic(
+            moved,
+            of_side.time_ns,
+            of_side.n_events,
+            of_side.n_events,
+            counts_once=of_side.counts_once,
+        )
     )
     run = pair.number + 1 if side else 0
-    return roofline(
+    line = roofline(
         pair.labels[side], peaks_of_run(comparison, run), group.n_steps[side], traffic, products
     )
+    return marked(line, (kernel.category for kernel in of_side.kernels))
 
 
 def _measured(

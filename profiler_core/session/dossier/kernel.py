@@ -19,7 +19,7 @@ from profiler_core.analysis.dossier.record import (
     RunTime,
     TimelineEvent,
 )
-from profiler_core.analysis.dossier.roofline import Roofline, roofline, what_computes
+from profiler_core.analysis.dossier.roofline import Roofline, marked, roofline, what_computes
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
 from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
@@ -59,7 +59,8 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
     row = _row(comparison, item)
     sides = [_side(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
-    rooflines = tuple(filter(None, (side.roofline for side in present)))
+    lines = (marked(side.roofline, (row.category,)) for side in present)
+    rooflines = tuple(filter(None, lines))
     launches = tuple(filter(None, (side.launch for side in present)))
     pair, numbers = _groups(comparison, row)
     groups = [] if pair is None else [pair.ledger.groups[number] for number in numbers]
@@ -85,13 +86,14 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
         generated=generated_of_calls(generated_calls),
         on_timeline=_on_timeline(sides),
         missing=(
-            *_missing_of_groups(pair, groups),
+            *_missing_of_groups(comparison, pair, groups),
             *_missing_of_runs(
                 sides,
                 arguments,
                 rooflines,
                 launches,
                 is_collective=row.category == COMMUNICATION,
+                unsized=[side.label for side in present if side.is_unsized],
             ),
         ),
     )
@@ -121,12 +123,16 @@ def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch])
     return (*alone, *(side.moved for side in sides if side.moved))
 
 
-def _missing_of_groups(pair: Pair | None, groups: Sequence[FusionGroup]) -> tuple[str, ...]:
+def _missing_of_groups(
+    comparison: Comparison, pair: Pair | None, groups: Sequence[FusionGroup]
+) -> tuple[str, ...]:
     return missing_of_kernel_groups(
         has_ledger=pair is not None,
         in_groups=bool(groups),
         has_sources=any(group.sources for group in groups),
         has_modules=any(group.module for group in groups),
+        has_log=pair is not None and pair.candidate.code is not None,
+        is_cut=any(side.is_cut for side in comparison.sides),
     )
 
 
@@ -137,6 +143,7 @@ def _missing_of_runs(
     launches: Sequence[Launch],
     *,
     is_collective: bool,
+    unsized: Sequence[str],
 ) -> tuple[str, ...]:
     moves = is_collective and any(side.moved for side in sides)
     return missing_of_kernel_runs(
@@ -146,6 +153,7 @@ def _missing_of_runs(
         is_generated=sides[0].calls.name.startswith("triton_"),
         has_code=any(side.generated_calls for side in sides),
         has_occupancy=any(launch.occupancy_pct is not None for launch in launches),
+        unsized=unsized,
     )
 
 
@@ -187,6 +195,12 @@ class _Side:
             self.products,
             kernel=self.calls.name,
         )
+
+    @property
+    def is_unsized(self) -> bool:
+        """Do the shapes that its operators record not say how large their results are?"""
+        has_bytes = self.calls.name in self.run.traffic
+        return not has_bytes and any(op.name == "aten::convolution" for op in self.products)
 
     @property
     def launch(self) -> Launch | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from math import isclose
 
 from profiler_core.analysis.dossier.launches import started_by
 from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
@@ -27,6 +28,8 @@ from profiler_core.session.dossier.common import (
     source_lines,
 )
 from profiler_core.session.pair import Pair
+
+_SAME_TIME = 1e-3  # what sums of the same calls differ by at most, relative
 
 
 def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -70,6 +73,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
             has_groups=is_in_ledger,
             has_shapes=any(any(op.dims) for op in named),
             has_sources=any(group.sources for group in groups),
+            has_log=pair is not None and pair.candidate.code is not None,
         ),
     )
 
@@ -118,6 +122,7 @@ def _ledger_times(
     """As on page Modules: in the candidate its part of the kernels that replaced the operator.
 
     What the candidate alone calls by this name, for other operators, has the time of these calls.
+    Calls are counted where the time is theirs and of nothing else.
     """
     times = []
     for side, run in enumerate((0, pair.number + 1)):
@@ -130,7 +135,9 @@ def _ledger_times(
         n = sum(n for _, n in calls) if calls else None
         ns = sum(ns for ns, _ in calls) if calls else None
         if row is not None and not row.is_only_in_candidate:
-            ns = row.step_ns(side)
+            calls_ns, ns = ns, row.step_ns(side)
+            if side and not (calls_ns is not None and isclose(calls_ns, ns, rel_tol=_SAME_TIME)):
+                n = None  # kernels that replaced other calls are in the time
         times.append(RunTime(run, pair.labels[side], ns, n))
     return tuple(times)
 

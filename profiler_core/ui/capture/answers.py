@@ -31,7 +31,7 @@ _PLAIN = (
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DYNAMIC: tuple[Dynamic, ...] = get_args(Dynamic)
-_DYNAMIC_VALUE: dict[Dynamic, bool | None] = {
+DYNAMIC_VALUE: dict[Dynamic, bool | None] = {
     "Automatic": None, "Dynamic": True, "Static": False,
 }  # fmt: skip
 
@@ -155,7 +155,7 @@ def _option_words(text: str, base: str) -> list[str]:
 def _variants(answers: Answers) -> tuple[VariantSpec, ...]:
     """The chips with the modifiers that apply to them, then the typed ones as they are."""
     values = {name: getattr(answers, name) for name in MODIFIERS}
-    values["dynamic"] = _DYNAMIC_VALUE[answers.dynamic]
+    values["dynamic"] = DYNAMIC_VALUE[answers.dynamic]
     texts = []
     for base in answers.bases:
         is_compiled = base not in ("eager", "torchscript")

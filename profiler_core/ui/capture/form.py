@@ -39,14 +39,14 @@ _TORCHVISION = (
     "densenet121",
     "regnet_y_400mf",
 )
-_CHIPS = ("eager", *MODES)
-_FURTHER = (*(base for base in BASES if base not in _CHIPS), *COMMON_BACKENDS)
+CHIPS = ("eager", *MODES)
+FURTHER = (*(base for base in BASES if base not in CHIPS), *COMMON_BACKENDS)
 
 _PLAIN_FIELDS = ("compile_target", "directory", "name", "options")
 
 # What each word does.
 _BASE_HELP = (
-    " ".join(f"**{base}** {what}." for base, what in BASES.items() if base in _CHIPS)
+    " ".join(f"**{base}** {what}." for base, what in BASES.items() if base in CHIPS)
     + " The first one chosen is the baseline."
 )
 
@@ -76,7 +76,7 @@ def capture_form(machine: Machine | None) -> Checked:
 
     bases = st.pills(
         "Variants",
-        _CHIPS,
+        CHIPS,
         selection_mode="multi",
         default=["eager", "default"],
         key="fs_c_bases",
@@ -96,7 +96,7 @@ def capture_form(machine: Machine | None) -> Checked:
         measuring_problem = st.empty()
 
     further = more.pop("further_bases")
-    chosen = tuple(base for base in (*_CHIPS, *further) if base in {*bases, *further})
+    chosen = tuple(base for base in (*CHIPS, *further) if base in {*bases, *further})
     checked = check(
         Answers(
             kind=kind or KINDS[0],
@@ -262,11 +262,12 @@ def _step(workload: str) -> dict[str, Any]:
 def _more(machine: Machine | None) -> tuple[dict[str, Any], dict[str, Any]]:
     left, right = st.columns(2, gap="large")
     devices = machine.devices if machine else ()
+    asked_device = st.session_state.get("fs_c_device") or "auto"
     with left:
         more: dict[str, Any] = {
             "further_bases": st.multiselect(
                 "Further backends",
-                _FURTHER,
+                FURTHER,
                 key="fs_c_further",
                 placeholder="torchscript, cudagraphs, openvino, …",
                 help="One that is not installed fails with the sentence that says what to install.",
@@ -282,7 +283,8 @@ def _more(machine: Machine | None) -> tuple[dict[str, Any], dict[str, Any]]:
             ),
             "device": st.selectbox(
                 OPTIONS["device"].label,
-                ("auto", "cpu", *devices),
+                # One that a capture was asked for elsewhere, or before, stays what it was.
+                tuple(dict.fromkeys(("auto", "cpu", *devices, asked_device))),
                 key="fs_c_device",
                 help=OPTIONS["device"].sentence,
                 persist_state="session",

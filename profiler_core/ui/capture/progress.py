@@ -18,7 +18,7 @@ from profiler_core.store import history, library
 from profiler_core.store.sweeps import key_of, place_of
 from profiler_core.ui.choice import choose, query_of
 from profiler_core.ui.jobs.stop import cancel_button
-from profiler_core.ui.jobs.told import reason_of, show_log, show_problem
+from profiler_core.ui.jobs.told import reason_of, show_log, show_logs_of_its_failed, show_problem
 from profiler_core.ui.links import go_to
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.sweep.choose import query_of_sweep
@@ -57,10 +57,10 @@ def job_panel(job_id: str) -> None:
     Raises:
         BadInput: no such capture.
     """
-    is_live = _capture_of(job_id).is_live
+    is_live = capture_of(job_id).is_live
 
     def follow() -> None:
-        job = _capture_of(job_id)
+        job = capture_of(job_id)
         if is_live and not job.is_live:
             # Stops the refreshing, and lets the list and the form see the end.
             st.rerun()
@@ -70,7 +70,7 @@ def job_panel(job_id: str) -> None:
     fragment(follow, run_every=_REFRESH_S if is_live else None)()
 
 
-def _capture_of(job_id: str) -> Job:
+def capture_of(job_id: str) -> Job:
     """The job of a capture: everybody may follow these; `jobs/told.py` says who sees the rest."""
     job = jobs.job(job_id)
     if job.spec.kind != "capture":
@@ -156,6 +156,7 @@ def _results(job: Job) -> None:
         error = entry.run.error if entry.run.status in ("failed", "lost") else None
         if error and error not in (job.error or ""):  # which stands above
             _note(error, before=entry.variant)
+    show_logs_of_its_failed(job, group.entries)
     keys = tuple(entry.key for entry in group.entries if entry.is_readable)
     label = "See the comparison" if len(keys) > 1 else "See the run"
     if keys and st.button(label, type="primary", key=f"fs_see_{job.job_id}"):

@@ -8,7 +8,7 @@ from profiler_core.capture.sweep.parameters import PARAMETERS
 from profiler_core.ui.capture.option_field import OPTIONS
 
 _ONCE = ""
-_OPTION = "option."
+OPTION = "option."
 
 
 def sweep_field() -> dict[str, Any]:
@@ -16,7 +16,7 @@ def sweep_field() -> dict[str, Any]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
             OPTIONS["sweep"].label,
-            [_ONCE, *PARAMETERS, _OPTION],
+            [_ONCE, *PARAMETERS, OPTION],
             format_func=_label,
             key="fs_c_sweep",
             width=190,
@@ -37,16 +37,16 @@ def sweep_field() -> dict[str, Any]:
         )
     # The argument's own name is typed in front of its values: layers=2,4,8.
     key, equals, rest = (values or "").partition("=")
-    if name == _OPTION and equals:
-        return {"sweep": _OPTION + key.strip(), "sweep_values": rest}
+    if name == OPTION and equals:
+        return {"sweep": OPTION + key.strip(), "sweep_values": rest}
     return {"sweep": name, "sweep_values": values or ""}
 
 
 def _label(name: str) -> str:
     if name == _ONCE:
         return "no, once"
-    return "argument of the workload" if name == _OPTION else PARAMETERS[name].label
+    return "argument of the workload" if name == OPTION else PARAMETERS[name].label
 
 
 def _example(name: str) -> str:
-    return "layers=2,4,8" if name == _OPTION else PARAMETERS[name].example
+    return "layers=2,4,8" if name == OPTION else PARAMETERS[name].example

@@ -6,6 +6,7 @@ from profiler_core.analysis.compilation.report import BreakReport, SkipReport, p
 from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.analysis.item import break_item
 from profiler_core.analysis.rows.table import Cell, Table
+from profiler_core.analysis.wording.compilation import why_unpriced
 from profiler_core.markup import render
 from profiler_core.model.compilation import Frame, FrameSkip, LimitHit
 from profiler_core.session.run import Run
@@ -55,14 +56,22 @@ def show_breaks(compiled: Compiled) -> None:
 
 def _row(compiled: Compiled, broken: BreakReport) -> tuple[Cell, ...]:
     frame, number = broken.place, compiled.report.place_of(broken)
-    cost = "–" if broken.cost_ns is None else format_duration(broken.cost_ns)
     item = None if number is None else break_item(compiled.number, number)
     return (
         Cell(broken.cause.label, item=item),
         Cell(place_text(frame.file, frame.line), below=(frame.code,), is_code_below=True),
-        Cell(cost),
+        _cost(compiled, broken),
         Cell(_times(broken.event.n)),
     )
+
+
+def _cost(compiled: Compiled, broken: BreakReport) -> Cell:
+    """What it costs, or why that is not known where it is of other breaks of the run."""
+    if broken.cost_ns is not None:
+        return Cell(format_duration(broken.cost_ns))
+    if compiled.report.break_cost is None:
+        return Cell("–")
+    return Cell("not known", below=(why_unpriced(has_trace=True),), tone="muted")
 
 
 def _lost(lost: LostGain) -> None:

@@ -77,6 +77,9 @@ def show_cudagraphs(report: CompilationReport) -> None:
         show_table(cudagraph_table(report, _MOST), _TOLD)
 
 
+_MISSED = Cell("none", below=("no compiled code fitted: ran eager",))
+
+
 def show_regions(report: CompilationReport) -> None:
     """What each compiled region costs the host around its kernels."""
     if not report.regions:
@@ -93,7 +96,9 @@ def show_regions(report: CompilationReport) -> None:
         function = compilation.function if compilation else None
         rows.append(
             (
-                Cell(tax.compile_id or "backward", below=(function,) if function else ()),
+                _MISSED
+                if tax.is_missed
+                else Cell(tax.compile_id or "backward", below=(function,) if function else ()),
                 *text_row(
                     format_count(tax.n) if tax.n else "–",
                     format_count(compilation.guard_count if compilation else None),

@@ -19,8 +19,9 @@ def show_phases(nodes: Sequence[Node]) -> None:
         return
     section(
         "Where compile time went",
-        "Compilations beside each other, the phases inside each below it; click a box to zoom in, "
-        "the bar above them to go back out.",
+        "Compilations beside each other, the phases inside each below it, each instant once; "
+        "of several ranks, the one that compiled longest. Click a box to zoom in, the bar above "
+        "them to go back out.",
     )
     present = {node.stage for node in nodes if node.parent}
     shades = stage_colors(colors())

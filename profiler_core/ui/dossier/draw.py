@@ -26,6 +26,7 @@ from profiler_core.units import format_bytes, format_count, format_share
 
 _MOST_CODE = 400  # lines of one generated kernel
 _MOST_KERNELS = 12
+_LONGEST_TITLE = 200  # characters: five lines of 400 px
 _LONGEST_NAME = 58  # characters of what a row is about
 _FIRST_ARGUMENTS = 4  # kinds of each run that are shown at once
 _MOST_ARGUMENTS = 100  # kinds that can be unfolded
@@ -40,6 +41,9 @@ _RELATIONS = {
     "parts": "Where its step goes",
     "steps": "Waited in each step",
 }
+
+# What one of these starts has many names, so its calls are not one thing that could be counted.
+_COUNT_EVENTS = frozenset(("fusion group", "module", "source line"))
 
 Lines = list[tuple[int, str, bool]]
 
@@ -62,6 +66,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         item=dossier.item,
         kind=dossier.kind,
         title=dossier.title,
+        shown_title=clipped(dossier.title, _LONGEST_TITLE),
         is_code_title=dossier.kind in ("kernel", "operator", "event", "module", "source line"),
         answer=dossier.answer,
         about=dossier.about,
@@ -69,6 +74,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         modules=dossier.modules,
         times=dossier.times,
         n_columns=_n_columns(dossier),
+        counted="device events" if dossier.kind in _COUNT_EVENTS else "calls",
         advice=dossier.advice,
         findings=finding_rows(dossier.findings),
         relations=[

@@ -32,13 +32,14 @@ def experiment_list(current: str | None, first_line: FirstLine) -> None:
 
     Args:
         current: the experiment that the page shows already.
-        first_line: of the page, which says what the newest one found.
+        first_line: of the page; it says what the newest one found where none is shown already.
     """
     listed = list(experiments(home.runs_directory(), _LISTED))
     if not listed:
         return
     newest = listed[0]
-    first_line.answer(experiments_line(len(listed), newest.title, _told(newest)))
+    if current is None:
+        first_line.answer(experiments_line(len(listed), newest.title, _told(newest)))
     section("Experiments on this machine")
     for experiment in listed:
         key = experiment.experiment_id
@@ -54,10 +55,15 @@ def experiment_list(current: str | None, first_line: FirstLine) -> None:
 
 
 def _told(experiment: Experiment) -> str:
-    """What it found; of one that runs only that: the panel beside it is drawn anew, this is not."""
+    """What it found; of one that waits or runs that it has not ended.
+
+    The panel beside it is drawn anew when its turn comes, this is not.
+    """
     if experiment.state != "finished":
         experiment = as_it_goes(experiment, job_of(experiment.experiment_id))
-    return "Running." if experiment.state == "running" else plain(headline(experiment))
+    if experiment.state == "running":
+        return "Not ended yet."
+    return plain(headline(experiment))
 
 
 def _kept_predictions() -> tuple[Realised, ...]:

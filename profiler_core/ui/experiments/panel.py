@@ -8,13 +8,19 @@ import streamlit as st
 
 from profiler_core import home
 from profiler_core.analysis.experiment.leading import leader_of
+from profiler_core.analysis.noise import MIN_ROUNDS
 from profiler_core.analysis.rows.experiment import trials_table
 from profiler_core.analysis.wording.experiment import evidence, headline, responsible
 from profiler_core.analysis.wording.sentence import counted
+from profiler_core.capture.round_plan import DEFAULT_ROUNDS
 from profiler_core.door.asker import why_no_capture
-from profiler_core.door.experimenting import job_of, resume_experiment
+from profiler_core.door.experimenting import (
+    job_of,
+    resume_experiment,
+    start_with_enough_rounds,
+)
 from profiler_core.errors import BadInput, FusionscopeError
-from profiler_core.experiments.pasted import pasted
+from profiler_core.experiments.pasted import command_with_enough_rounds, pasted
 from profiler_core.figures.experiment import cost_figure, timed_trials
 from profiler_core.jobs.service import Job
 from profiler_core.model.experiment import Experiment
@@ -92,8 +98,12 @@ def _draw(experiment: Experiment, job: Job | None) -> None:
     if not experiment.trials:
         return
     leader = leader_of(experiment)
-    section("Take this")
-    st.code(pasted(experiment), language="python", wrap_lines=True)
+    command = command_with_enough_rounds(experiment)
+    if command is not None:
+        _offer_enough_rounds(experiment.experiment_id, command)
+    elif leader.trial is not None:
+        section("Take this")
+        st.code(pasted(experiment), language="python", wrap_lines=True)
     if leader.trial is not None and not leader.is_baseline:
         words = ["fusionscope", "capture", *experiment.words]
         words += ["--variants", f"eager,{leader.trial.variant}"]
@@ -117,6 +127,32 @@ def _draw(experiment: Experiment, job: Job | None) -> None:
     if experiment.unfit:
         with st.expander(_unfit_title(len(experiment.unfit)), type="compact"):
             show_notes([f"{entry.lever}: {entry.why}." for entry in experiment.unfit])
+
+
+def _offer_enough_rounds(key: str, command: str) -> None:
+    """What leads on from an experiment of too few rounds: a new one with enough of them.
+
+    Args:
+        key: the experiment's id.
+        command: for a shell.
+    """
+    section(
+        "Time more rounds", f"It takes {MIN_ROUNDS} or more; {DEFAULT_ROUNDS} are the usual number."
+    )
+    if why_no_capture(asker()) is None:
+        st.button(
+            f"Try again with {DEFAULT_ROUNDS} rounds", key=f"fs_try_rounds_{key}",
+            on_click=_try_again, args=(key,),
+        )  # fmt: skip
+    st.code(command, language="bash", wrap_lines=True)
+
+
+def _try_again(experiment_id: str) -> None:
+    # Asks again for the right: the role may have changed since it was drawn.
+    try:
+        st.query_params["experiment"] = start_with_enough_rounds(asker(), experiment_id)
+    except FusionscopeError as error:
+        st.toast(plain_label(error.problem))
 
 
 def _unfit_title(n_levers: int) -> str:

@@ -1,6 +1,6 @@
 """The buttons that start an experiment, and the form of the page."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import msgspec
 import streamlit as st
@@ -64,7 +64,8 @@ def try_button(
         source: keys of the runs that are looked at.
         finding: what it is about; None: all levers.
     """
-    levers = levers_for(finding) if finding is not None else ()
+    left_alone = _is_left_alone(record)
+    levers = levers_for(finding, is_left_alone=left_alone) if finding is not None else ()
     if finding is not None and not levers:
         return
     elsewhere = _other_device(record, source)
@@ -82,6 +83,23 @@ def try_button(
         tuple(source),
     )
     _start(spec, wish)
+
+
+def why_some_are_not_tried(record: RunRecord, findings: Iterable[Finding]) -> str:
+    """Why findings that call for settings have no button, a sentence; "": each has."""
+    if not _is_left_alone(record):
+        return ""
+    if not any(levers_for(f) and not levers_for(f, is_left_alone=True) for f in findings):
+        return ""
+    return (
+        "Some settings cannot be tried here: only the script compiles, and its calls of "
+        "torch.compile are given no other arguments."
+    )
+
+
+def _is_left_alone(record: RunRecord) -> bool:
+    compiled = None if record.measurement is None else record.measurement.compiled
+    return compiled is not None and compiled.is_left_alone
 
 
 def _other_device(record: RunRecord, source: Collection[str]) -> str:

@@ -25,7 +25,8 @@ from profiler_core.ui.style import colors
 
 MOST_BESIDE = 4  # more have no room for a ribbon
 _BESIDE = -1
-_LEAST_PX = {1: 640, 2: 820}  # width of a map of so many candidates; a phone scrolls it
+_LEAST_PX = {1: 640, 2: 820}  # width of a map of so many candidates
+_LEAST_ON_PHONE_PX = {1: 0, 2: 500}  # there one fits, and more are scrolled
 _LEAST_PANEL_PX = 290  # of each of more
 
 
@@ -103,8 +104,13 @@ def show_map(
         time=pair.time_word,
         program_order=program_order,
     )
-    width_px = _LEAST_PX.get(len(panels), _LEAST_PANEL_PX * len(panels))
-    st.html(f"<style>:root {{ --fs-map-least:{width_px}px; }}</style>")
+    of_more_px = _LEAST_PANEL_PX * len(panels)
+    least_px = _LEAST_PX.get(len(panels), of_more_px)
+    on_phone_px = _LEAST_ON_PHONE_PX.get(len(panels), of_more_px)
+    st.html(
+        f"<style>:root {{ --fs-map-least:{least_px}px; --fs-map-least-phone:{on_phone_px}px; }}"
+        "</style>"
+    )
     with st.container(key="fs_map_scroll"):
         draw_map(
             drawing,

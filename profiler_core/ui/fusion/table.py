@@ -24,21 +24,26 @@ from profiler_core.ui.table import (
     change_us,
     column_of_each_run,
     column_of_time,
+    columns_in_view,
     fitting_names,
     foreign_text,
     frame_height,
     is_wide,
     name_room,
     number_column,
+    px_of_names,
     text_column,
     wide_enough,
     with_minus_signs,
 )
 
 _LONGEST_HEAD = 10  # characters of a run's name
-_GROUP_PX, _LONGEST_GROUP = 210, 30  # characters: what there is room for
+_GROUP_PX, _LONGEST_GROUP = (160, 210), 30  # the least and the most, and characters
+_SOURCE = NameRoom(166, 60)  # cut by its px alone
 # The same of a module with ", …" behind, in a small window and in a wide one: its end is in view.
 _MODULE, _WIDE_MODULE = NameRoom(146, 18), NameRoom(180, 24)
+# What has to be seen beside the groups in a window of 1280 px.
+_NEEDED = ("t0", "t1", "delta", "n0", "n1", "source", "module")
 _MOST_ROWS = 2000
 _FOREIGN = ("group", "source", "module")  # what the runs' files name
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
@@ -75,13 +80,14 @@ def show_table(
     """
     rows = list(shown[:_MOST_ROWS])
     key = picking_key(f"fusion_table_{candidate}")
-    cells = _cells(rows, measured, pair.over_ranks)
-    styled, columns = with_minus_signs(_styled(cells), wide_enough(_columns(pair), cells))
+    cells, described = cells_and_columns(pair, rows, measured)
+    styled, columns = with_minus_signs(_styled(cells), described)
     st.dataframe(
         styled,
         hide_index=True,
         height=frame_height(len(rows), most_px=420),
         column_config=columns,
+        column_order=columns_in_view(cells, columns),
         on_select=lambda: _from_table(key, rows, candidate),
         selection_mode="single-cell",
         placeholder=NOTHING,
@@ -99,8 +105,24 @@ def _from_table(key: str, rows: Sequence[FoldedGroup], candidate: int) -> None:
         open_group(candidate, rows[row])
 
 
-def _group_room() -> NameRoom:
-    return name_room(_GROUP_PX, _LONGEST_GROUP)
+def _group_room(cells: Mapping[str, list[Any]], described: Mapping[str, Any]) -> NameRoom:
+    """As much as the columns leave that have to be seen."""
+    least_px, most_px = _GROUP_PX
+    room = name_room(most_px, _LONGEST_GROUP)
+    needed = {name: described[name] for name in _NEEDED if name in cells}
+    return NameRoom(px_of_names(room, least_px, needed), room.characters)
+
+
+def cells_and_columns(
+    pair: Pair, rows: Sequence[FoldedGroup], measured: MeasuredLedger | None = None
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """What stands in the columns by name, in their order, and how `st.dataframe` draws each."""
+    cells = _cells(rows, measured, pair.over_ranks)
+    described = wide_enough(_columns(pair), cells)
+    room = _group_room(cells, described)
+    names = [clipped(group.label, room.characters) for group in rows]
+    described["group"] = text_column("operators of the baseline", width=room.px, pinned=True)
+    return {"group": fitting_names(names, room), **cells}, described
 
 
 def _module_room() -> NameRoom:
@@ -110,10 +132,7 @@ def _module_room() -> NameRoom:
 def _cells(
     rows: Sequence[FoldedGroup], measured: MeasuredLedger | None, job: JobLedger | None
 ) -> dict[str, list[Any]]:
-    room = _group_room()
-    names = [clipped(group.label, room.characters) for group in rows]
     columns: dict[str, list[Any]] = {
-        "group": [*fitting_names(names, room)],
         "t0": [group.baseline_ns / 1e3 for group in rows],
         "t1": [group.candidate_ns / 1e3 for group in rows],
         "delta": [change_us(group.delta_ns) for group in rows],
@@ -131,7 +150,8 @@ def _cells(
 def _add_places(columns: dict[str, list[Any]], rows: Sequence[FoldedGroup]) -> None:
     """Where the groups come from, in the columns that any of them has something for."""
     if any(group.first.sources for group in rows):
-        columns["source"] = [source_cell([label for label, _ in g.first.sources]) for g in rows]
+        lines = [source_cell([label for label, _ in group.first.sources]) for group in rows]
+        columns["source"] = fitting_names(lines, _SOURCE)
     if any(group.first.module for group in rows):
         columns["module"] = [_module(group) for group in rows]
     if len({group.phase for group in rows}) > 1:
@@ -139,8 +159,8 @@ def _add_places(columns: dict[str, list[Any]], rows: Sequence[FoldedGroup]) -> N
 
 
 def source_cell(labels: Sequence[str]) -> str:
-    """The first line and how many more: "resnet.py:155 and 1 more"; a second one was cut."""
-    more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+    """The first line and how many more: "resnet.py:155 +1"; a second one was cut."""
+    more = f" +{len(labels) - 1}" if len(labels) > 1 else ""
     return f"{labels[0]}{more}" if labels else ""
 
 
@@ -196,7 +216,6 @@ def _how(group: FoldedGroup) -> str:
 
 def _columns(pair: Pair) -> dict[str, Any]:
     return {
-        "group": text_column("operators of the baseline", width=_group_room().px, pinned=True),
         **{
             f"t{side}": column_of_time(label, _LONGEST_HEAD, f"{pair.time_word} per step.")
             for side, label in enumerate(pair.labels)
@@ -222,7 +241,9 @@ def _columns(pair: Pair) -> dict[str, Any]:
             help="Bytes read and written in memory per step, measured by Nsight Compute.",
         ),
         "source": text_column(
-            "source line", width=180, help="The first; the group's dossier has all of them."
+            "source line",
+            width=_SOURCE.px,
+            help="The first, and how many more; a click opens the dossier, which has them all.",
         ),
         "module": text_column("module", width=_module_room().px),
         "phase": text_column("phase", width=80),

@@ -56,7 +56,8 @@ class FusionMap {
     const around = this.place.getBoundingClientRect()
     const [x, y] = [event.clientX - around.left, event.clientY - around.top]
     const left = x + APART_PX + this.hover.offsetWidth > around.width ? x - APART_PX - this.hover.offsetWidth : x + APART_PX
-    const top = Math.min(y + APART_PX, around.height - this.hover.offsetHeight)
+    const bottom = Math.min(around.height, innerHeight - around.top)
+    const top = Math.min(y + APART_PX, bottom - this.hover.offsetHeight)
     this.hover.style.left = `${Math.max(0, left)}px`
     this.hover.style.top = `${Math.max(0, top)}px`
   }

@@ -1,8 +1,9 @@
 """The chosen runs whose kernels the page shows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.ranks.job_summary import beside_a_collective
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
@@ -36,13 +37,40 @@ class Kernels:
         return tuple(run.label for run in self.shown)
 
     @property
+    def on_host(self) -> frozenset[int]:
+        """Places of the runs of which no event of a GPU is there: their rows are operators."""
+        return frozenset(
+            number
+            for number, shown in enumerate(self.shown)
+            if shown.run.required_summary().device_kind == "cpu"
+        )
+
+    @property
+    def time_note(self) -> str:
+        """That the times of a job's kernels are not those of the trace; "": they are."""
+        paths = (shown.run.required_summary().critical for shown in self.shown)
+        notes = (beside_a_collective(path) for path in paths if path is not None)
+        return next(filter(None, notes), "")
+
+    @property
     def first(self) -> int:
         """Which of them a sentence is about: the candidate shown first, else the last one."""
         return next((n for n, run in enumerate(self.shown) if run.is_first), len(self.shown) - 1)
 
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Places of the runs in the order in which the page shows them, in chart and table alike.
+
+        The candidate that pages show first stands beside the baseline, so that its times are seen
+        beside a dossier too.
+        """
+        return tuple(sorted(range(len(self.shown)), key=lambda n: (n != 0, n != self.first, n)))
+
 
 def kernels_of(choice: Choice) -> Kernels:
     """The kernels of the chosen runs side by side; runs without a readable trace get a card.
+
+    So does one whose trace holds neither kernels nor operators.
 
     Raises:
         NothingToAnalyse: why the last one cannot be read, where none can.
@@ -53,6 +81,7 @@ def kernels_of(choice: Choice) -> Kernels:
         try:
             trace_path(entry, run)
             run.required_summary()
+            run.required_work(comparison.labels[number])
             is_first = bool(choice.candidates) and number == comparison.shown_first + 1
             shown.append(ShownRun(number, comparison.labels[number], entry, run, is_first))
         except FusionscopeError as error:
@@ -63,6 +92,26 @@ def kernels_of(choice: Choice) -> Kernels:
     if not shown:
         problem, remedy = problems[-1]
         raise NothingToAnalyse(problem, remedy=remedy)
+    shown = _on_one_axis(shown)
     is_cut = any(run.run.trace is not None and run.run.trace.tally.is_cut for run in shown)
     rows = comparison.kernels_in_all_steps if is_cut else comparison.kernels
+    of_shown = [comparison.traced.index(run.number) for run in shown]
+    rows = tuple(
+        replace(row, sides=tuple(row.sides[run] for run in of_shown))
+        for row in rows
+        if any(row.sides[run] is not None for run in of_shown)
+    )
     return Kernels(rows, tuple(shown), "in the trace" if is_cut else "per step")
+
+
+def _on_one_axis(shown: list[ShownRun]) -> list[ShownRun]:
+    """The runs with kernels of a GPU where there are any; a card for each of the others then."""
+    on_gpu = [run for run in shown if run.run.required_summary().device_kind == "gpu"]
+    for run in shown if on_gpu else ():
+        if run not in on_gpu:
+            problem_card(
+                f"The trace of {run.label} holds operators with their time on the host, and no "
+                "kernel of a GPU: beside kernels they are not shown.",
+                f"Choose {run.label} alone to see them.",
+            )
+    return on_gpu or shown

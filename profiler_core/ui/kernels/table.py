@@ -24,10 +24,13 @@ from profiler_core.ui.table import (
     change_us,
     column_of_each_run,
     column_of_time,
+    columns_in_view,
     fitting_names,
     frame_height,
     name_room,
     number_column,
+    px_of_longest,
+    px_of_names,
     text_column,
     wide_enough,
     with_minus_signs,
@@ -35,8 +38,10 @@ from profiler_core.ui.table import (
 
 _HEIGHT_PX = 460
 # (characters of a name, the column that holds them in px, characters of a run's name) of two runs
-# and of more: the kind fits beside their times into a window of 1280 px.
+# and of more.
 _ROOM, _LITTLE_ROOM = (32, 248, 16), (29, 230, 10)
+_LEAST_NAME_PX, _CHARACTER_PX = 160, 7
+_KIND_PX = (110, 170)  # of the column of kinds: the least and the most
 _COUNTED = ("dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes")
 _NO_NEWS_US = 0.5  # per step; smaller than what two profiled runs of the same code differ by
 
@@ -51,7 +56,7 @@ def show_kernels(
     span: str,
     measured: Measured,
     *,
-    first: int,
+    order: Sequence[int],
     is_compared: bool,
 ) -> None:
     """Draw the table; a click anywhere in a row opens the dossier of its kernel.
@@ -61,21 +66,23 @@ def show_kernels(
         rows: their kernels.
         span: what their times and calls are of: "per step".
         measured: their counters.
-        first: the candidate that pages show first: its times stand beside the baseline's, so that
-            they are seen beside a dossier too.
+        order: places of the runs in the order of their columns.
         is_compared: say what changed; not of a trace of which an unknown part is missing.
     """
     key = picking_key("kernel_table")
-    columns = _columns(labels, span, measured)
-    runs = sorted(range(len(labels)), key=lambda run: (run != 0, run != first, run))
-    frame = _frame(labels, rows, measured, runs, is_compared=is_compared)
-    columns = wide_enough(columns, {str(name): frame[name] for name in frame})
-    styled, columns = with_minus_signs(_styled(frame), columns)
+    cells = _cells(rows, measured, order, is_compared=is_compared)
+    described = wide_enough(_columns(labels, span, measured), cells)
+    room = _room_beside(cells, described, labels)
+    described["name"] = text_column("kernel", width=room.px, pinned=True)
+    described["category"] = text_column("kind", width=_kind_px(cells, described))
+    frame = pd.DataFrame({"name": _names(rows, room), **cells})
+    styled, columns = with_minus_signs(_styled(frame), described)
     st.dataframe(
         styled,
         hide_index=True,
         height=frame_height(len(rows), most_px=_HEIGHT_PX),
         column_config=columns,
+        column_order=columns_in_view(("name", *cells), columns),
         on_select=lambda: _from_table(key, rows),
         selection_mode="single-cell",
         placeholder=NOTHING,
@@ -154,34 +161,37 @@ def _styled(frame: pd.DataFrame) -> Any:
     return styled.map(color, subset=deltas) if deltas else styled
 
 
-def _frame(
-    labels: Sequence[str],
+def _names(rows: Sequence[KernelRow], room: NameRoom) -> list[str]:
+    labels = kernel_labels([row.name for row in rows], room.characters)
+    return harmless_cells(fitting_names(labels, room))
+
+
+def _cells(
     rows: Sequence[KernelRow],
     measured: Measured,
-    runs: Sequence[int],
+    order: Sequence[int],
     *,
     is_compared: bool,
-) -> pd.DataFrame:
-    room, _ = _room(labels)
-    names = fitting_names(kernel_labels([row.name for row in rows], room.characters), room)
-    frame = pd.DataFrame({"name": harmless_cells(names)})
-    for run in runs:
+) -> dict[str, list[Any]]:
+    """What stands beside the names, by column."""
+    cells: dict[str, list[Any]] = {}
+    for run in order:
         sides = [row.sides[run] for row in rows]
-        frame[f"t{run}"] = [None if side is None else side.time_ns / 1e3 for side in sides]
+        cells[f"t{run}"] = [None if side is None else side.time_ns / 1e3 for side in sides]
         if run and is_compared:
-            frame[f"d{run}"] = [
+            cells[f"d{run}"] = [
                 None if row.sides[0] is row.sides[run] is None else change_us(row.delta_ns(run))
                 for row in rows
             ]
-    frame["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
-    for run in range(len(labels)):
+    cells["category"] = [CATEGORIES.get(row.category, row.category) for row in rows]
+    for run in order:
         sides = [row.sides[run] for row in rows]
-        frame[f"n{run}"] = [None if side is None else round(side.n, 2) for side in sides]
-    for run, counted in enumerate(measured):
-        if counted:
-            frame[f"m{run}"] = [_dram_mb(counted.get(row.name)) for row in rows]
-    frame["whole"] = [plain_kernel_name(row.name) for row in rows]
-    return frame
+        cells[f"n{run}"] = [None if side is None else round(side.n, 2) for side in sides]
+    for run in order:
+        if counted := measured[run]:
+            cells[f"m{run}"] = [_dram_mb(counted.get(row.name)) for row in rows]
+    cells["whole"] = [plain_kernel_name(row.name) for row in rows]
+    return cells
 
 
 def _dram_mb(counters: KernelCounters | None) -> float | None:
@@ -190,18 +200,40 @@ def _dram_mb(counters: KernelCounters | None) -> float | None:
 
 
 def _room(labels: Sequence[str]) -> tuple[NameRoom, int]:
-    """Of the kernels' names, and the characters of a run's."""
+    """Of the kernels' names at the most, and the characters of a run's."""
     characters, px, longest_head = _ROOM if len(labels) <= 2 else _LITTLE_ROOM
     return name_room(px, characters), longest_head
 
 
+def _room_beside(
+    cells: Mapping[str, list[Any]], described: Mapping[str, Any], labels: Sequence[str]
+) -> NameRoom:
+    """Of the kernels' names: what times, changes, kinds and calls leave of a small window."""
+    room, _ = _room(labels)
+    kind_px = px_of_longest(cells["category"], _KIND_PX[1])
+    needed = {**_numbers(cells, described), "category": {"width": kind_px}}
+    px = px_of_names(room, _LEAST_NAME_PX, needed)
+    return NameRoom(px, min(room.characters, px // _CHARACTER_PX))
+
+
+def _kind_px(cells: Mapping[str, list[Any]], described: Mapping[str, Any]) -> int:
+    """Of the column of kinds: what the longest takes, as far as the others leave it."""
+    least_px, most_px = _KIND_PX
+    longest = NameRoom(max(least_px, px_of_longest(cells["category"], most_px)), 0)
+    needed = {**_numbers(cells, described), "name": described["name"]}
+    return px_of_names(longest, least_px, needed)
+
+
+def _numbers(cells: Mapping[str, list[Any]], described: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of times, changes and calls."""
+    return {name: described[name] for name in cells if name[0] in "tdn"}
+
+
 def _columns(labels: Sequence[str], span: str, measured: Measured) -> dict[str, Any]:
-    """Names first, then each run's times: what a phone shows without scrolling."""
-    room, longest_head = _room(labels)
+    """Each run's times first, which a phone shows beside the names without scrolling."""
+    _, longest_head = _room(labels)
     config: dict[str, Any] = {
-        "name": text_column("kernel", width=room.px, pinned=True),
-        **column_of_each_run("n", "calls", labels, f"calls {span}.", width_px=56),
-        "category": text_column("kind", width=170),
+        **column_of_each_run("n", "calls", labels, f"calls {span}.", width_px=50),
         "whole": text_column("whole name", width=240),
     }
     for run, label in enumerate(labels):

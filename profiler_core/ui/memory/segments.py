@@ -19,9 +19,10 @@ from profiler_core.units import format_bytes, format_count, format_share_of
 
 def show_segments(runs: Sequence[Remembered]) -> None:
     """One column a run; nothing without a snapshot."""
-    with_segments = [run for run in runs if run.report.segments is not None]
+    with_segments = [(run, run.report.segments) for run in runs if run.report.segments is not None]
     if not with_segments:
         return
+    beside = [segments for _, segments in with_segments]
     section(
         "Segments and pools",
         "What the allocator holds from the device after the last step: coloured is in use, grey "
@@ -29,15 +30,12 @@ def show_segments(runs: Sequence[Remembered]) -> None:
     )
     with st.container(key="fs_sides_segments"):
         columns = st.columns(len(with_segments), gap="large")
-    for column, run in zip(columns, with_segments, strict=True):
-        segments = run.report.segments
-        if segments is None:
-            continue
+    for column, (run, segments) in zip(columns, with_segments, strict=True):
         with column:
             st.html(f"<h3 class=fs-h>{escape(run.label)}</h3>")
             _show_parts(segments)
             show_figure(
-                memory_segments(segments, run.number, colors()),
+                memory_segments(segments, run.number, colors(), beside=beside),
                 key=f"memory_segments_{run.number}",
                 alt="The largest segments with their used and free blocks.",
             )
@@ -67,9 +65,10 @@ def _show_parts(segments: Segments) -> None:
         f"{format_bytes(pool.reserved_bytes)} in {format_count(pool.n_segments)}"
         for pool in segments.pools[:6]
     )
+    where = " of the common one" if segments.has_private_pools else ""
     show_notes(
         [
             f"{format_bytes(segments.reserved_bytes)} reserved. Pools and their segments: {pools}. "
-            f"Largest free block: {format_bytes(segments.largest_free_bytes)}."
+            f"Largest free block{where}: {format_bytes(segments.largest_free_bytes)}."
         ]
     )

@@ -19,10 +19,12 @@ from profiler_core.ui.table import (
     NameRoom,
     change_us,
     column_of_time,
+    columns_in_view,
     foreign_text,
     frame_height,
     name_room,
     number_column,
+    px_of_names,
     text_column,
     wide_enough,
     with_minus_signs,
@@ -34,8 +36,7 @@ _LONGEST_NAME = 34  # characters: what the first column has room for
 _INDENT, _INDENT_PX = "\u2003", 13
 _CHARACTER_PX, _PADDING_PX = 6.9, 20
 _NAME_PX = (160, 250)  # of the first column: the least and the most
-_TABLE_PX = 868  # beside the menu, in a window of 1280 px
-# What has to stand in it there; the other columns may lie beyond the right edge.
+# What has to be seen in a window of 1280 px; the other columns may lie beyond the right edge.
 _NEEDED = (
     "t0", "t1", "delta", "share", "n", "n_change", "bytes", "bytes_change", "made", "made_change",
 )  # fmt: skip
@@ -94,10 +95,8 @@ def in_tree(row: ModuleRow, most_px: int = _NAME_PX[1]) -> str:
 def _room_px(columns: Mapping[str, Sequence[Any]], shown: Shown) -> int:
     """What the columns that have to be seen leave to the names."""
     described = wide_enough(_columns(shown, 0), columns)
-    taken: int = sum(described[name]["width"] for name in columns if name in _NEEDED)
-    room = _name_room()
-    spare = _TABLE_PX - taken + 2 * (room.px - _NAME_PX[1])  # a wide window is wider than that
-    return max(_NAME_PX[0], min(room.px, spare))
+    needed = {name: described[name] for name in columns if name in _NEEDED}
+    return px_of_names(_name_room(), _NAME_PX[0], needed)
 
 
 def _name_room() -> NameRoom:
@@ -202,6 +201,7 @@ def _draw(
         hide_index=True,
         height=frame_height(min(n, _MOST_ROWS), most_px=560),
         column_config=described,
+        column_order=columns_in_view(columns, described),
         on_select=lambda: _from_table(key, items),
         selection_mode="single-cell",
         selection_default={

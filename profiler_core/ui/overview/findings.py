@@ -11,7 +11,7 @@ from profiler_core.analysis.wording.findings import together_text
 from profiler_core.markup import Markup, render
 from profiler_core.model.run import RunRecord
 from profiler_core.ui.dossier.address import filters_of, item_link, with_item
-from profiler_core.ui.experiments.start import may_try, try_button
+from profiler_core.ui.experiments.start import may_try, try_button, why_some_are_not_tried
 from profiler_core.ui.links import Query, href_from_start
 from profiler_core.ui.page import section
 
@@ -23,7 +23,7 @@ def show_findings(
     findings: Sequence[Finding], label: str, run: int, query: Query, record: RunRecord,
     source: Sequence[str],
 ) -> None:  # fmt: skip
-    """Draw them; says so where nothing stands out.
+    """Draw them; where nothing stands out this is said, and settings can be tried all the same.
 
     Args:
         findings: most important first.
@@ -38,14 +38,18 @@ def show_findings(
     section("What to do next", note.strip())
     if not findings:
         st.html(
-            "<p class=fs-note>Nothing stands out: none of the usual causes takes a noticeable "
-            "part of the step.</p>"
+            "<p class=fs-note>Nothing stands out: none of the usual causes takes as much of the "
+            "step as it needs to be named here. Whether other settings are faster is told only by "
+            "trying them.</p>"
         )
-        return
     can_try = may_try(record, source)
     if can_try:
-        try_button("Try all", "fs_try_all", record, source)
-    _show(findings[:_SHOWN], run, query, record, source, can_try=can_try)
+        try_button("Try all" if findings else "Try settings", "fs_try_all", record, source)
+        why = why_some_are_not_tried(record, findings)
+        if why:
+            st.caption(why)
+    if findings:
+        _show(findings[:_SHOWN], run, query, record, source, can_try=can_try)
     n_more = len(findings) - _SHOWN
     if n_more > 0:
         with st.expander(f"{n_more} more", type="compact"):

@@ -26,7 +26,7 @@ def show_headline(choice: Choice, comparison: ComparedNumbers) -> None:
         facts.append(shown_ranks(choice.comparison.runs, run))
     first = headline(comparison, with_unfinished=False)
     lines = first.lines
-    if not comparison.candidates:
+    if not comparison.candidates and not comparison.baseline.is_cut:
         lines = ("No candidate is chosen: add one in the sidebar to compare.",)
     show_claim(facts, first.title, lines, bad=first.is_bad, warnings=state_sentences(choice))
     show_what_failed_printed(choice)

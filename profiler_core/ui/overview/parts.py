@@ -1,6 +1,6 @@
 """The parts of the overview below its headline."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import streamlit as st
 
@@ -37,11 +37,21 @@ def show_step_bars(sides: Sequence[Side]) -> None:
     show_notes(scale_notes(labels, parts))
 
 
-def show_what_is_missing(comparison: Comparison) -> None:
-    """One sentence for each thing that these files cannot tell."""
-    sentences = comparison.left_out
+def show_what_is_missing(
+    comparison: Comparison,
+    heading: str = "What these numbers leave out",
+    shown: Collection[str] = (),
+) -> None:
+    """One sentence for each thing that these files cannot tell.
+
+    Args:
+        comparison: of the chosen runs.
+        heading: above the sentences.
+        shown: sentences that stand on the page already.
+    """
+    sentences = [sentence for sentence in comparison.left_out if sentence not in shown]
     if sentences:
-        section("What these numbers leave out")
+        section(heading)
         show_notes(sentences)
 
 

@@ -4,11 +4,13 @@ Somebody who drops a log or a memory snapshot alone has no verdict to read, and 
 page that answers from it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
-from profiler_core.analysis.wording.sentence import listed
+from profiler_core.analysis.wording.sentence import listed, of_run
+from profiler_core.analysis.wording.without_work import how_to_get_work, what_it_holds
 from profiler_core.model.run import RunFiles
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.headline import show_claim
@@ -34,14 +36,12 @@ def show_unmeasured(choice: Choice) -> None:
     """Say that nothing was timed, what there is instead, and lead to it."""
     runs = choice.comparison.runs
     sources = list(dict.fromkeys(source for run in runs for source in _held(run.files)))
-    available = listed([source.what for source in sources]) or "nothing that can be shown"
+    available = listed([source.what for source in sources])
+    lacking = _without_work(choice)
     show_claim(
         entry_facts(choice.baseline),
         (f"{listed(choice.labels)}: no step was timed",),
-        [
-            f"There is {available} here, and no trace with events that can be read: how long a "
-            "step takes, and where its time goes, is unknown."
-        ],
+        _grounds(available, lacking),
         warnings=state_sentences(choice),
     )
     show_what_failed_printed(choice)
@@ -49,7 +49,39 @@ def show_unmeasured(choice: Choice) -> None:
         for source in sources:
             page_link(source.page, source.link, choice.query)
         page_link("runs", "Upload a trace")
-    show_what_is_missing(choice.comparison)
+    show_what_is_missing(choice.comparison, "What is not known", tuple(lacking))
+
+
+def _without_work(choice: Choice) -> dict[str, str]:
+    """Of each run whose trace has nothing to measure what it holds -> how to record it."""
+    lacking = [
+        (label, run.without_work)
+        for label, run in zip(choice.labels, choice.comparison.runs, strict=True)
+    ]
+    is_one = len(lacking) == 1
+    return {
+        what_it_holds(trace) if is_one else of_run(label, what_it_holds(trace)): how_to_get_work(
+            trace
+        )
+        for label, trace in lacking
+        if trace is not None
+    }
+
+
+def _grounds(available: str, lacking: Mapping[str, str]) -> list[str]:
+    """Sentences: which files there are, what their traces hold, and what to do.
+
+    Args:
+        available: the files that other pages show; "" for none.
+        lacking: as `_without_work` has it.
+    """
+    if lacking:
+        other_files = f"Beside it there is {available}." if available else ""
+        return [*lacking, other_files, *dict.fromkeys(lacking.values())]
+    return [
+        f"There is {available or 'nothing that can be shown'} here, and no trace that can be read: "
+        "how long a step takes, and where its time goes, is unknown."
+    ]
 
 
 def _held(run: RunFiles) -> list[_Held]:

@@ -98,7 +98,7 @@ def _show_fusion(
     if not groups:
         st.html("<p class=fs-note>No profiled step has any kernel.</p>")
         return
-    with st.container(key="fs_map_scroll"):  # its labels need room that a phone has not
+    with st.container(key="fs_map_scroll"):  # its labels need room that a small window has not
         draw_map(
             fusion_layout(
                 [Panel(labels[1], groups)], labels[0], colors(), height_px=_MAP_PX, time=time

@@ -28,6 +28,7 @@ from profiler_core.ui.states import state_badge, what_happened
 from profiler_core.units import format_change_between, format_duration
 
 _PAGE = 25
+_NOT_TIMED = "not timed"
 _SECTIONS: tuple[tuple[Origin, str], ...] = (
     ("capture", "Captures"),
     ("upload", "Uploads"),
@@ -134,29 +135,34 @@ def _variants(group: Comparable) -> str:
     return f"<div class=fs-variants>{''.join(cells)}</div>{sentences}"
 
 
-def _step_of(entry: Entry) -> tuple[float, str] | None:
-    """(ns, what was timed): "" for a step without the profiler, else what the trace holds."""
+def _step_of(entry: Entry) -> tuple[float | None, str]:
+    """(ns, what was timed): "" for a step without the profiler, else what the trace holds.
+
+    Of a step without a time why there is none.
+    """
     timed = step_time_ns(entry.run.measurement)
     if timed is not None:
         return timed, ""
     try:
         summary = run_of(entry).known_summary
     except FusionscopeError:
-        return None
-    if summary is None or summary.is_cut or is_empty(summary):
-        return None
+        return None, _NOT_TIMED
+    if summary is not None and summary.is_cut:
+        return None, "trace is cut"
+    if summary is None or is_empty(summary):
+        return None, _NOT_TIMED
     return summary.profiled_step_ns, "profiled" if summary.window.annotated else "whole trace"
 
 
-def _variant(entry: Entry, label: str, base: tuple[float, str] | None, *, is_baseline: bool) -> str:
-    step = _step_of(entry)
-    time_text = "not timed" if step is None else format_duration(step[0])
+def _variant(entry: Entry, label: str, base: tuple[float | None, str], *, is_baseline: bool) -> str:
+    step_ns, what = _step_of(entry)
+    time_text = what if step_ns is None else format_duration(step_ns)
     change = ""
-    if step is not None and step[1]:
-        time_text += f" <span class=fs-d>{step[1]}</span>"
+    if step_ns is not None and what:
+        time_text += f" <span class=fs-d>{what}</span>"
     # Times of two clocks make no ratio.
-    if not is_baseline and base and step is not None and base[1] == step[1] != "whole trace":
-        change = f" <span class=fs-d>{format_change_between(base[0], step[0])}</span>"
+    if not is_baseline and None not in (base[0], step_ns) and base[1] == what != "whole trace":
+        change = f" <span class=fs-d>{format_change_between(base[0], step_ns)}</span>"
     return (
         f"<span class=fs-variant><small>{escape(label)}"
         f"{state_badge(entry.run.status)}</small>{time_text}{change}</span>"

@@ -36,6 +36,7 @@ class Box {
     // Before the dossier's own listener, which takes the click.
     const clicked = (event) => event.composedPath().includes(this.list) && setTimeout(() => this.hide())
     window.addEventListener("click", clicked, { signal, capture: true })
+    this.catchUp()
   }
 
   show({ data, setTriggerValue }) {
@@ -58,12 +59,20 @@ class Box {
     return this.input.value.trim()
   }
 
+  /** Keys that were pressed before there was a box, kept by the document (ui/base_address.py). */
+  catchUp() {
+    const keys = missed().splice(0)
+    const recent = keys.slice(keys.findLastIndex(({ event }) => event.key === "Escape") + 1)
+    const place = recent.findIndex(opens)
+    if (place < 0) return
+    const typed = recent.slice(place + 1).map(({ event }) => event.key)
+    this.input.value = typed.filter((key) => key.length === 1).join("")
+    this.open()
+  }
+
   key(event) {
-    const within = event.composedPath()[0]
-    const writes = within.closest?.("input, textarea, select, [contenteditable=true]")
-    const letter = event.key === "/" && !writes && !event.ctrlKey && !event.metaKey && !event.altKey
-    const control = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey
-    if (!letter && !control) return
+    missed().length = 0
+    if (!opens({ event, within: event.composedPath()[0] })) return
     event.preventDefault()
     event.stopPropagation()
     this.open()
@@ -148,8 +157,22 @@ class Box {
 
   close() {
     clearTimeout(this.waiting)
+    // It goes while another page is drawn, whose box goes on with what is being typed.
+    if (!this.veil.hidden) missed().push(...["/", ...this.input.value].map((key) => ({ event: { key } })))
     this.listening.abort()
   }
+}
+
+function missed() {
+  return (window.fusionscopeKeys ??= [])
+}
+
+/** Does the key open the box: "/" outside of what is written in, or Ctrl-K anywhere? */
+function opens({ event, within }) {
+  const writes = within?.closest?.("input, textarea, select, [contenteditable=true]")
+  const letter = event.key === "/" && !writes && !event.ctrlKey && !event.metaKey && !event.altKey
+  const control = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey
+  return letter || control
 }
 
 function piece(name, text) {

@@ -66,7 +66,7 @@ def _answer(spec: PageSpec, words: str) -> dict[str, Any]:
     keys = chosen_keys()
     index = _index(keys)
     results = _results(spec, keys, index, words)
-    return {"words": words, "results": results, "none": index.no_match}
+    return {"words": words, "results": results, "none": index.no_match(words)}
 
 
 def _index(keys: Keys) -> SearchIndex:
@@ -79,12 +79,18 @@ def _index(keys: Keys) -> SearchIndex:
 
 def _results(spec: PageSpec, keys: Keys, index: SearchIndex, words: str) -> list[dict[str, str]]:
     runs = _runs(keys, words)
-    named = [run for run in runs if run["title"].lower().startswith(words.lower())]
+    named = [run for run in runs if is_named(run["title"], words)]
     return [
         *named,
         *_of_comparison(spec, keys, index, words),
         *(run for run in runs if run not in named),
     ]
+
+
+def is_named(title: str, words: str) -> bool:
+    """Do the words begin a title and end with a word of it: "bert", and not "break" of breaky?"""
+    rest = title.lower().removeprefix(words.lower())
+    return rest != title.lower() and not rest[:1].isalnum()
 
 
 def _of_comparison(

@@ -10,6 +10,7 @@ from profiler_core.analysis.wording.telemetry import (
     held_back,
     rank_rows,
     readings,
+    readings_head,
 )
 from profiler_core.markup import render
 from profiler_core.ui.page import section
@@ -28,8 +29,8 @@ _CHANGES = {
 
 def show_readings(recorded: Recorded) -> None:
     """Readings as rows, runs as columns; a row that no run has is a sentence below the table."""
-    section("In steady state")
     runs = recorded.runs
+    section(*readings_head([(sampled.label, sampled.telemetry) for sampled in runs]))
     columns = [readings(sampled.telemetry) for sampled in runs]
     rows = [
         _row(runs, row)

@@ -94,7 +94,7 @@ def scene(runs: Sequence[SceneRun], step: int, *, dark: bool) -> dict[str, Any]:
 def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, Any]:
     layout = run.index.layout
     position_of = {entry.key: number for number, entry in enumerate(entries)}
-    trace_ns, device_ns = layout.end_ns - layout.start_ns, _device_ns(run.index)
+    trace_ns, window_ns = layout.end_ns - layout.start_ns, _window_ns(run.index)
     return {
         "number": run.number,
         "label": run.label,
@@ -110,20 +110,24 @@ def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, 
         "categories": [position_of[key] for key in layout.categories],
         # A thread may do something long after the device has done its work.
         "tracks": [
-            _track(track, device_ns if track.kind == "stream" else trace_ns)
+            _track(track, window_ns if track.kind == "stream" else trace_ns)
             for track in layout.tracks
         ],
     }
 
 
-def _device_ns(index: Index) -> int:
-    """From the begin of the first work on any stream to the end of the last; 0 without any."""
+def _window_ns(index: Index) -> int:
+    """All steps and the work of all streams, as the first line has it; 0 without any work."""
     layout = index.layout
     streams = {number for number, t in enumerate(layout.tracks) if t.kind == "stream"}
     lanes = [lane for lane in layout.lanes if lane.track in streams and lane.last > lane.first]
     starts = [int(index.ts[lane.first]) for lane in lanes]
     ends = [int(index.ts[lane.last - 1] + index.dur[lane.last - 1]) for lane in lanes]
-    return max(ends, default=0) - min(starts, default=0)
+    if not starts:
+        return 0
+    starts += [step.ts_ns for step in layout.steps]
+    ends += [step.end_ns for step in layout.steps]
+    return max(ends) - min(starts)
 
 
 def _track(track: Track, span_ns: int) -> dict[str, Any]:

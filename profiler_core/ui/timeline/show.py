@@ -57,15 +57,16 @@ def show_timeline(choice: Choice) -> tuple[Entry, ...]:
 
 
 def _can_be_shown(choice: Choice, number: int) -> bool:
-    """Index the run's trace if need be; one that cannot be shown gets a card, the others stay."""
+    """Index the trace if need be; a card where it cannot be read, or holds nothing to measure."""
     address = read_address(dict(st.query_params))
+    is_shown = False
     try:
         run = _drawn(choice.comparison.runs[number], number, address)
-        prepared_index(choice.entries[number], run)
+        is_shown = prepared_index(choice.entries[number], run).layout.n_events > 0
+        run.required_work(choice.labels[number])
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
-        return False
-    return True
+    return is_shown
 
 
 @fragment

@@ -1,5 +1,7 @@
 """Costs on made-up traces with whole-number answers, and on measured ones."""
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -7,8 +9,9 @@ import pytest
 from profiler_core.analysis.compilation.cold_calls import cold_start_ns
 from profiler_core.analysis.compilation.compiled_calls import compiled_calls, region_taxes
 from profiler_core.analysis.compilation.cudagraph_coverage import cudagraph_coverage
+from profiler_core.analysis.compilation.event_cost import profiler_event_ns
 from profiler_core.analysis.compilation.graph_break_cost import graph_break_cost
-from profiler_core.analysis.compilation.two_queues import profiler_event_ns, queues, replay_ns
+from profiler_core.analysis.compilation.two_queues import queues, replay_ns
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import summarise
 from profiler_core.ingest.kineto.reader import read_kineto
@@ -18,9 +21,14 @@ from tests.builders import a_trace, kernel, launch, op, step
 from tests.larger import LARGER
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "graph_breaks"
+CAPTURES = FIXTURES.parent / "captures"
 
 
 US = 1000  # kernels that wait in the queue are 1 µs apart: these steps are longer than that
+
+
+def is_step(event):
+    return event["name"].startswith("ProfilerStep") and event["cat"] == "user_annotation"
 
 
 def us(rows):
@@ -77,6 +85,23 @@ def test_a_region_pays_lookup_prologue_and_entry():
     assert (taxes["1/0"].lookup_ns, taxes["1/0"].call_entry_ns) == (30 * US, 50 * US)
 
 
+def test_lookups_in_which_no_compiled_code_fits_are_paid_too():
+    """A frame behind breaky's limit of recompiles: of three in a step the table had two."""
+    path = CAPTURES / "breaky.default" / "trace.json.gz"
+    events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+    n_steps = sum(is_step(event) for event in events)
+    begun = sorted((e["ts"], e["dur"]) for e in events if e["name"] == "TorchDynamo Cache Lookup")
+    lookups = [dur for _, dur in begun]
+    taxes = region_taxes(read_kineto(path))
+    assert len(lookups) == 3 * n_steps
+    assert len(taxes) == 3
+    together = sum(tax.lookup_ns for tax in taxes)
+    assert together == pytest.approx(sum(lookups) * US / n_steps, rel=1e-4)
+    (missed,) = [tax for tax in taxes if tax.is_missed]
+    assert missed.lookup_ns == pytest.approx(sum(lookups[2::3]) * US / n_steps, rel=1e-4)
+    assert missed.total_ns == missed.lookup_ns
+
+
 def test_on_a_host_bound_run_a_break_costs_its_host_work():
     cost = graph_break_cost(steps_of(6), None)
     # 300 between the calls and 50 of entry into the second one, of a step of 1000.
@@ -86,6 +111,14 @@ def test_on_a_host_bound_run_a_break_costs_its_host_work():
     assert cost.range_ns[0] <= cost.cost_ns <= cost.range_ns[1]
     assert cost.step_ns - cost.without_ns == pytest.approx(cost.cost_ns)
     assert cost.share_by_compile_id == {"0/0": 1.0}
+
+
+def test_a_step_that_was_only_profiled_takes_what_the_summary_says_it_does():
+    folder = CAPTURES / "breaky.default"
+    summary = summarise(read_kineto(folder / "trace.json.gz"))
+    cost = graph_break_cost(read_kineto(folder / "trace.json.gz"), None)
+    assert (cost.clock, cost.step_ns) == ("profiled", summary.profiled_step_ns)
+    assert cost.without_ns == pytest.approx(cost.step_ns - cost.cost_ns)
 
 
 def test_a_device_that_is_always_behind_hides_the_break():

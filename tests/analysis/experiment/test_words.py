@@ -6,11 +6,18 @@ import msgspec
 
 from profiler_core.analysis.experiment.leading import leader_of
 from profiler_core.analysis.rows.experiment import trials_table
-from profiler_core.analysis.wording.experiment import evidence, headline, interval, outcome
+from profiler_core.analysis.wording.experiment import (
+    evidence,
+    headline,
+    interval,
+    outcome,
+    responsible,
+)
 from profiler_core.analysis.wording.sentence import plain
-from profiler_core.experiments.pasted import pasted
+from profiler_core.capture.variant_spec import parse_variant
+from profiler_core.experiments.pasted import command_with_enough_rounds, pasted
 from profiler_core.model.experiment import Moved, Ratio
-from tests.analysis.experiment.worlds import World, asked, choices_of, searched
+from tests.analysis.experiment.worlds import World, asked, choices_of, searched, with_few_rounds
 
 
 def rows_of(experiment):
@@ -60,30 +67,28 @@ def test_an_end_before_the_first_timing_says_nothing_of_the_settings():
 def test_too_few_rounds_tell_no_fastest_setting():
     """ "default is the fastest." stood over 12.1 ms for eager's 5.92."""
     experiment, _ = searched(World({"freezing=true": 0.8}), choices_of("freezing=true"), asked())
-    batches = tuple(
-        msgspec.structs.replace(
-            batch,
-            trials=tuple(map(of_few_rounds, batch.trials)),
-            reference_trial=batch.reference_trial and of_few_rounds(batch.reference_trial),
-        )
-        for batch in experiment.batches
-    )
-    experiment = msgspec.structs.replace(experiment, batches=batches)
+    experiment = with_few_rounds(experiment)
     assert plain(headline(experiment)) == (
         "Whether anything is faster than eager cannot be told: 4 rounds of each are too few for "
-        "an interval."
+        "an interval, which takes 5 or more."
     )
     _, rows = rows_of(experiment)
     assert rows[0]["Outcome"].text == "cannot be told from eager"
     assert rows[1]["Outcome"].text == "cannot be told from default"
-    assert pasted(experiment).startswith("# No torch.compile")
-    untimed = tuple(msgspec.structs.replace(batch, baseline_ns=None) for batch in batches)
+    experiment = msgspec.structs.replace(
+        experiment, words=("resnet50", "--rounds=4"), levers=("freezing",)
+    )
+    command = "fusionscope try resnet50 --budget=100000s --from=default --levers=freezing"
+    assert command_with_enough_rounds(experiment) == command
+    assert pasted(experiment) == (
+        "# Nothing to take yet: an interval takes 5 rounds or more. Without --rounds\n"
+        f"# 20 are timed:\n# {command}"
+    )
+    untimed = tuple(
+        msgspec.structs.replace(batch, baseline_ns=None) for batch in experiment.batches
+    )
     experiment = msgspec.structs.replace(experiment, batches=untimed)
     assert plain(headline(experiment)) == "default is the fastest so far."  # that runs at all
-
-
-def of_few_rounds(trial):
-    return msgspec.structs.replace(trial, speedup=None, against=None, n_rounds=4)
 
 
 def test_no_row_is_the_fastest_where_eager_wins():
@@ -102,7 +107,9 @@ def test_no_row_is_the_fastest_where_eager_wins():
     as_fast = World({}, start_ns=2_000_000.0)
     experiment, _ = searched(as_fast, (), asked())
     assert not leader_of(experiment).is_slower
-    assert outcome(experiment.trials[0], leader_of(experiment), None) == "cannot be told from eager"
+    assert (
+        outcome(experiment.trials[0], leader_of(experiment), "eager") == "cannot be told from eager"
+    )
     for state, words in (("running", "tried so far is"), ("finished", "tried is faster than")):
         now = msgspec.structs.replace(experiment, state=state)
         assert words in plain(headline(now))
@@ -118,6 +125,68 @@ def test_an_outcome_says_what_it_was_held_against():
     assert not {"faster", "slower", "cannot be told"} & set(texts)
 
 
+def test_a_setting_has_one_name_however_its_words_came():
+    """It was `default+bf16-autocast+freezing=true` beside `default+freezing=true+bf16-autocast`."""
+    world = World({"freezing=true": 0.8, "bf16-autocast": 0.7, "combo_kernels=true": 1.2})
+    choices = choices_of("bf16-autocast", "freezing=true", "combo_kernels=true")
+    experiment, _ = searched(world, choices, asked())
+    experiment = msgspec.structs.replace(
+        experiment, batches=tuple(map(named_as_captured, experiment.batches))
+    )
+    names = {trial.variant for trial in experiment.trials}
+    _, rows = rows_of(experiment)
+    others = {row["Saved"].below[0].removeprefix("against ") for row in rows}
+    assert any("bf16-autocast" in name and "freezing" in name for name in others)
+    assert others <= {"eager", *names}
+    outcomes = [row["Outcome"].text for row in rows if " than " in row["Outcome"].text]
+    assert {text.partition(" than ")[2] for text in outcomes} <= {"eager", *names}
+    beside = [text.rpartition(" than ")[2].partition(" (")[0] for text in responsible(experiment)]
+    assert set(beside) <= names
+
+
+def named_as_captured(batch):
+    """With the labels of a capture's variants, whose words have an order of their own."""
+    trials = tuple(
+        msgspec.structs.replace(trial, variant=parse_variant(trial.variant).label)
+        for trial in batch.trials
+    )
+    return msgspec.structs.replace(batch, trials=trials)
+
+
+def test_a_row_says_whether_the_graph_breaks_went():
+    choices = choices_of("capture_scalar_outputs=true")
+    experiment, _ = searched(World({}), choices, asked())
+
+    def breaks_with(after):
+        batches = tuple(
+            msgspec.structs.replace(
+                batch,
+                trials=tuple(
+                    msgspec.structs.replace(trial, n_breaks=after if trial.setting else 2)
+                    for trial in batch.trials
+                ),
+            )
+            for batch in experiment.batches
+        )
+        _, rows = rows_of(msgspec.structs.replace(experiment, batches=batches))
+        cells = [row["Graph breaks"] for row in rows[:2]]
+        assert cells[0].text == "2"
+        return (cells[1].text, *cells[1].below)
+
+    assert breaks_with(2) == ("2 → 2", "stayed")
+    assert breaks_with(1) == ("2 → 1", "1 gone")
+    assert breaks_with(0) == ("2 → 0", "gone")
+    assert breaks_with(3) == ("2 → 3", "1 more")
+    assert "Graph breaks" not in rows_of(experiment)[0]
+
+
+def test_nothing_that_ran_gives_no_advice():
+    """A script was told that nothing was faster than its model where nothing had been timed."""
+    experiment, _ = searched(World({}), (), asked())
+    empty = msgspec.structs.replace(experiment, batches=(), ended_by="cancelled")
+    assert pasted(empty) == "# Nothing was measured."
+
+
 def test_the_row_of_the_fastest_has_the_headlines_speed_up_too():
     """The headline said 1.24×, of the last capture, and the row 1.37×, of the first."""
     experiment, _ = searched(World({"freezing=true": 0.8}), choices_of("freezing=true"), asked())
@@ -126,8 +195,8 @@ def test_the_row_of_the_fastest_has_the_headlines_speed_up_too():
     first = msgspec.structs.replace(row, speedup=Ratio(ratio=1.37, low=1.1, high=2.0))
     last = msgspec.structs.replace(row, speedup=Ratio(ratio=1.24, low=1.1, high=2.0))
     again = replace(leader, trial=last)
-    assert outcome(first, again, None) == "the fastest, 1.24× when last timed"
-    assert outcome(last, again, None) == "the fastest"
+    assert outcome(first, again, "eager") == "the fastest, 1.24× when last timed"
+    assert outcome(last, again, "eager") == "the fastest"
 
 
 def test_an_interval_that_ends_at_its_ratio_says_what_decided():

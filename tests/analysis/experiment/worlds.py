@@ -105,3 +105,20 @@ def searched(world, choices, experiment):
         batch = world.captured(plan, len(experiment.batches), budget_s=experiment.budget_s)
         experiment = msgspec.structs.replace(experiment, batches=(*experiment.batches, batch))
     raise AssertionError("it does not end")
+
+
+def with_few_rounds(experiment):
+    """The same experiment, timed in too few rounds for an interval."""
+    batches = tuple(
+        msgspec.structs.replace(
+            batch,
+            trials=tuple(map(_of_few_rounds, batch.trials)),
+            reference_trial=batch.reference_trial and _of_few_rounds(batch.reference_trial),
+        )
+        for batch in experiment.batches
+    )
+    return msgspec.structs.replace(experiment, batches=batches)
+
+
+def _of_few_rounds(trial):
+    return msgspec.structs.replace(trial, speedup=None, against=None, n_rounds=4)

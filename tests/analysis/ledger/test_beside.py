@@ -57,3 +57,13 @@ def test_copies_and_memsets_are_no_kernels():
     assert shown.n_kernels[0] == 2
     assert shown.n_copies == (3, 0)
     assert shown.n_memsets == (6, 0)
+
+
+def test_a_memset_that_a_graph_does_by_a_kernel_counts_as_a_kernel():
+    group = many_groups(1).groups[0]
+    kernels = group.baseline.kernels
+    by_a_kernel = replace(kernels[0], name="memset32", category="memset", n=30)
+    baseline = replace(group.baseline, kernels=(*kernels, by_a_kernel))
+    (shown,) = fold((replace(group, baseline=baseline),))
+    assert shown.n_kernels[0] == 2 + 6
+    assert shown.n_memsets == (0, 0)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from profiler_core.analysis.device_peaks import peaks_of
-from profiler_core.analysis.ledger.bytes_moved import bytes_of
+from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once
 from profiler_core.analysis.ledger.fragments import pointer_roles
 from profiler_core.analysis.ledger.work_units import Unit
 from profiler_core.ingest.inductor.code import read_buffers, read_calls
@@ -46,6 +46,21 @@ def test_a_product_handed_its_result_does_not_read_it():
 def test_a_generated_kernel_without_its_code_is_handed_its_result():
     added = unit("triton_poi_fused_add_0", ((8, 4), (8, 4), (8, 4)))
     assert bytes_of(added, None) == (2 * 128, 128)
+
+
+def test_a_generated_kernel_without_its_code_that_is_handed_one_tensor_changes_it_in_place():
+    """gelu of a bare trace of bert: 12.6 MB and 36 % of the bandwidth, which are twice as much."""
+    gelu = unit("triton_poi_fused_addmm_gelu_view_3", ((8, 128, 3072),))
+    size = 4 * 8 * 128 * 3072
+    assert bytes_of(gelu, None) == (size, size)
+    assert not counts_once(gelu)
+    for filled in ("zeros", "arange_lt", "full_like"):
+        assert bytes_of(unit(f"triton_poi_fused_{filled}_1", ((8, 4),)), None) == (0, 128)
+
+
+def test_what_is_changed_in_place_counts_once_where_only_the_code_tells_it():
+    assert counts_once(unit("triton_poi_fused_add_0", ((8, 4), (8, 4))))
+    assert not counts_once(unit("aten::add", ((8, 4), (8, 4))))
 
 
 def test_a_generated_lookup_without_its_code_moves_nobody_knows_how_much():

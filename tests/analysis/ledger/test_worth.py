@@ -18,8 +18,21 @@ def test_a_kernel_of_the_operators_size_is_worth_more_than_one_without_shapes():
         kernel("triton_poi_fused_add_1"),
         kernel("triton_poi_fused_add_2", (7,)),
     )
+    other.fresh = frozenset(("add",))
     assert worth(add, sized, "forward") > worth(add, unknown, "forward")
     assert worth(add, unknown, "forward") > worth(add, other, "forward") > 0
+
+
+def test_a_kernel_that_lays_out_a_weight_is_no_operator_before_the_product():
+    """Inductor names it after what the product reads: 16 relus of ResNet-50 were such kernels."""
+    relu = operator("relu", (32, 128, 56, 56))
+    name = "triton_poi_fused__native_batch_norm_legit_no_training_convolution_relu_9"
+    of_weight = kernel(name, (128, 128, 3, 3), (128, 128, 3, 3))
+    of_weight.fresh = frozenset(("convolution",))
+    assert worth(relu, of_weight, "forward") == 0
+    of_another_size = kernel(name, (128, 128, 3, 3))
+    of_another_size.fresh = frozenset(("relu", "convolution"))
+    assert worth(relu, of_another_size, "forward") > 0
 
 
 def test_rows_are_taken_by_a_kernel_that_is_handed_their_numbers():

@@ -210,7 +210,8 @@ def costs(traces):
     Calls of a kernel (name, grid, block, shapes) beside a collective take together what as many
     calls alone take: the rank's own where half of its calls run alone, else those of all ranks. Of
     a kernel that never runs alone, and of one whose calls alone differ by more than 30 %, it is the
-    mean of the rank where all calls are shortest.
+    mean of the rank where all calls are shortest. Those that last longer than one lose equal parts
+    of what they last longer.
     """
     events, alone = {}, {}
     for rank, trace in traces.items():
@@ -238,7 +239,8 @@ def costs(traces):
             if is_collective(event):
                 cost -= until.get((rank, event["ts"]), event["ts"]) - event["ts"]
             elif not is_alone:
-                cost *= _share(durations[event["kind"]], rank)
+                one, part = _lost(durations[event["kind"]], rank)
+                cost -= part * max(0.0, cost - one)
             answer[rank].append((step, event, cost))
     return answer
 
@@ -258,7 +260,8 @@ def shapes_of(trace):
     }
 
 
-def _share(by_rank, rank):
+def _lost(by_rank, rank):
+    """What one call costs alone, and the part that is lost of what calls take longer."""
     own, beside = by_rank[rank]
     every = [duration for alone, _ in by_rank.values() for duration in alone]
     if not every or max(every) > 1.3 * min(every):
@@ -267,7 +270,9 @@ def _share(by_rank, rank):
         one = statistics.mean(own)
     else:
         one = statistics.mean(every)
-    return min(1.0, one * len(beside) / sum(beside))
+    longer = sum(max(0.0, duration - one) for duration in beside)
+    lost = max(0.0, sum(beside) - one * len(beside))
+    return one, lost / longer if longer else 0.0
 
 
 def group_times(traces, labels, rank, reference):

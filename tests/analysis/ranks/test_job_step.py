@@ -1,5 +1,7 @@
 """The step of a job in few parts: the same numbers as the waterfall, on both clocks."""
 
+from dataclasses import replace
+
 import pytest
 
 from profiler_core.analysis.job_step import (
@@ -11,8 +13,10 @@ from profiler_core.analysis.job_step import (
     JobStep,
     job_steps,
     profiled_job_step,
+    unprofiled_job_step,
 )
 from profiler_core.analysis.rows.ranks import job_step_rows
+from profiler_core.analysis.unprofiled_idle import BEYOND_PROFILE
 from profiler_core.analysis.waterfall import OVERLAP, WORK_CLASSES, waterfall
 from profiler_core.session.comparison import Comparison
 from tests.larger import FIXTURES, unpacked
@@ -54,6 +58,19 @@ def test_without_times_the_traces_alone_tell_the_same_parts():
         assert step.parts_ns["late_work"] == pytest.approx(bars["late_work"], abs=1)
         assert step.parts_ns["late_work"] == pytest.approx(8 * MS, rel=0.01)
         assert step.labels["late_work"] == "waiting for rank 1: its work"
+
+
+def test_idle_time_beyond_the_profiled_steps_is_no_late_host():
+    """All of it was said to be the host's: the traces show no host that is late in it."""
+    path = comparison_of("ddp-even").runs[1].job.critical
+    idle = {"launch_latency": 1 * MS}
+    without_waiting = replace(
+        path, idle_ns=idle, waited_ns={}, late=None, n_late_gaps=0.0, host_ns=0.0, bubble_ns=0.0
+    )
+    step = unprofiled_job_step(without_waiting, without_waiting.busy_ns + 3 * MS)
+    assert step.parts_ns[BEYOND_PROFILE] == pytest.approx(2 * MS, rel=0.01)
+    assert step.parts_ns[HOST_IDLE] == pytest.approx(1 * MS, rel=0.01)
+    assert step.labels[BEYOND_PROFILE] == "idle: only without the profiler"
 
 
 def test_a_part_names_its_late_rank_only_where_it_is_late_in_all_jobs():

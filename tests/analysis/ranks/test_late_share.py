@@ -121,6 +121,17 @@ def test_the_cause_of_longer_idle_time_is_in_an_engineers_words(cause, words):
     assert lateness(late, 0.0, 0.417 * MS) == f"417 µs longer idle, most of it {words}"
 
 
+def test_idle_time_that_the_others_hosts_need_too_is_told_to_be_left_out():
+    """17.5 ms stood beside bars of 28.6 and 0.3 ms: the others' hosts were busy meanwhile."""
+    words = "beyond what the others' hosts need too"
+    _, path = a_job_with_slow_hosts(9.4)
+    assert path.late.total_idle_ns + path.late.beyond_host_ns == pytest.approx(MS, abs=2 * US)
+    assert lateness(path.late, 0.0, path.late.total_idle_ns).endswith(words)
+    _, path = a_job_with_slow_hosts(1.0)
+    assert path.late.beyond_host_ns == 0.0
+    assert words not in lateness(path.late, 0.0, path.late.total_idle_ns)
+
+
 def test_standing_still_is_told_from_what_follows_of_it():
     late = Lateness(1, {}, {"host_other": 9.5 * MS}, stalled_ns=8.2 * MS)
     assert lateness(late, 0.0, 9.5 * MS).endswith(

@@ -1,0 +1,103 @@
+"""Biases of convolutions that a generated kernel adds, and eager's convolution adds itself.
+
+Inductor leaves the bias out of the call of cuDNN and adds it in the kernel of what follows. So the
+convolution's group is rid of the kernel that added it, and the group of what follows has one that
+does more than its own operators.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from profiler_core.analysis.ledger.operators import operator
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.model.inductor import CompiledGraph
+from profiler_core.units import format_duration
+
+_Call = tuple[int, int]  # as in `GroupSide.calls`
+_BIAS = 2  # its place among the tensors that a convolution is handed
+
+
+def biases_ns(groups: Sequence[FusionGroup], graphs: Iterable[CompiledGraph]) -> dict[int, float]:
+    """What the baseline needs to add the biases that a group's kernels add for other groups.
+
+    Args:
+        groups: those of a ledger.
+        graphs: what was generated for the candidate, as its log has it.
+
+    Returns:
+        Place of a group -> ns per step of the baseline, only where there is such a bias.
+    """
+    added = _added(groups, graphs)
+    return {place: sum(others.values()) for place, others in added.items()}
+
+
+def with_bias_notes(
+    groups: Sequence[FusionGroup], graphs: Iterable[CompiledGraph]
+) -> list[FusionGroup]:
+    """The groups, those that add or are rid of a bias with a note that says so."""
+    notes: dict[int, list[str]] = {}
+    for place, others in _added(groups, graphs).items():
+        for other, time_ns in others.items():
+            time = f"{format_duration(time_ns)} per step"
+            notes.setdefault(place, []).append(
+                f"its kernel adds the bias of {groups[other].title} besides, which takes the "
+                f"baseline {time} in that group"
+            )
+            notes.setdefault(other, []).append(
+                f"the bias, which takes the baseline {time} of this, is added by the kernel of "
+                f"{groups[place].title} in the candidate"
+            )
+    return [
+        replace(group, notes=(*notes.get(place, ()), *group.notes))
+        for place, group in enumerate(groups)
+    ]
+
+
+def _added(
+    groups: Sequence[FusionGroup], graphs: Iterable[CompiledGraph]
+) -> dict[int, dict[int, float]]:
+    """Place of a group -> place of each whose bias it adds -> the baseline's ns per step for it."""
+    convolutions = {
+        call: others
+        for number, graph in enumerate(graphs)
+        for call, others in _added_for(number, graph)
+    }
+    place_of = {call: place for place, group in enumerate(groups) for call in group.candidate.calls}
+    added: dict[int, dict[int, float]] = {}
+    for place, group in enumerate(groups):
+        theirs = {
+            place_of[other]: None
+            for call in group.candidate.calls
+            for other in convolutions.get(call, ())
+            if place_of.get(other, place) != place
+        }
+        times = {other: time_ns for other in theirs if (time_ns := _adding_ns(groups[other]))}
+        if times:
+            added[place] = times
+    return added
+
+
+def _added_for(number: int, graph: CompiledGraph) -> Iterator[tuple[_Call, tuple[_Call, ...]]]:
+    """Generated kernels, and the calls of the convolutions whose biases they add."""
+    bias_of = {
+        node.name: node.arguments[_BIAS]
+        for node in graph.post_nodes
+        if operator(node.target) == "convolution" and len(node.arguments) > _BIAS
+    }
+    without = [
+        (bias, call.index)
+        for call in graph.calls
+        if call.kind == "library"
+        and (bias := bias_of.get(next(iter(call.post_nodes), ""))) is not None
+        and bias not in call.arguments
+    ]
+    for call in graph.calls:
+        others = tuple((number, index) for bias, index in without if bias in call.arguments)
+        if others and call.kind == "triton":
+            yield (number, call.index), others
+
+
+def _adding_ns(group: FusionGroup) -> float:
+    """The baseline's kernels of a convolution that add its bias, ns per step."""
+    kernels = (k for k in group.baseline.kernels if k.category == "elementwise")
+    return group.per_step(sum(kernel.time_ns for kernel in kernels), 0)

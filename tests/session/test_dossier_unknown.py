@@ -1,0 +1,96 @@
+"""What a dossier does not know, and why: a reason is of the files that are there."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from profiler_core.analysis.dossier.record import Dossier
+from profiler_core.analysis.item import Item, group_item, kernel_item, operator_item
+from profiler_core.analysis.wording.dossier import (
+    missing_of_group,
+    missing_of_kernel_groups,
+    missing_of_operator,
+)
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.make import dossier
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "sample_traces" / "customcnn"
+BARE = ROOT / "tests" / "fixtures" / "captures"
+
+
+@pytest.fixture(scope="module")
+def replayed() -> Comparison:
+    return Comparison.open([SAMPLE / "eager", SAMPLE / "reduce-overhead"])
+
+
+def test_a_convolution_whose_bytes_are_not_known_says_why() -> None:
+    """Of eager FLOPs stood alone, beside FLOPs and bytes of default."""
+    folder = SAMPLE.parent / "resnet50-bf16"
+    modes = (f"{mode}+bf16-autocast+channels_last" for mode in ("eager", "default"))
+    comparison = Comparison.open([folder / mode for mode in modes])
+    (name,) = (row.name for row in comparison.kernels if "fprop_optimized_bf16_256x64" in row.name)
+    made = dossier(comparison, kernel_item(name))
+    assert [line.bytes_moved is None for line in made.rooflines] == [True, False]
+    (why,) = (each for each in made.missing if each.startswith("Bytes of "))
+    assert why.startswith("Bytes of eager are not known")
+
+
+def copy_items(replayed: Comparison) -> tuple[Item, ...]:
+    """Of the copy into a CUDA graph's input: its group, its kernel and its operator."""
+    groups = replayed.pairs[0].ledger.groups
+    (number,) = (n for n, group in enumerate(groups) if group.title == "_foreach_copy")
+    (kernel,) = groups[number].candidate.kernels
+    return group_item(1, number), kernel_item(kernel.name), operator_item("aten::_foreach_copy_")
+
+
+def test_a_copy_into_a_cuda_graph_asks_for_no_log_that_is_there(replayed: Comparison) -> None:
+    for item in copy_items(replayed):
+        made: Dossier = dossier(replayed, item)
+        line = next(each for each in made.missing if each.startswith("Which line"))
+        assert line == "Which line it comes from is not known: the log names none for it."
+        assert not any("TORCH_TRACE" in each for each in made.missing)
+        # All other groups of this run have one, so files do name modules by path.
+        assert not any("no file names modules" in each for each in made.missing)
+
+
+@pytest.mark.parametrize("has_log", [True, False])
+def test_the_log_is_asked_for_where_it_is_missing(has_log: bool) -> None:
+    nothing = {"has_sources": False, "has_log": has_log}
+    told = (
+        missing_of_kernel_groups(has_ledger=True, in_groups=True, has_modules=False, **nothing),
+        missing_of_operator(has_groups=True, has_shapes=True, **nothing),
+        missing_of_group(
+            has_module=False, has_code=True, runs_compiled=True, has_traffic=True,
+            has_counters=True, has_arguments=True, **nothing,
+        ),
+    )  # fmt: skip
+    for sentences in told:
+        assert any("TORCH_TRACE" in each for each in sentences) is not has_log
+        modules = [each for each in sentences if "module" in each]
+        assert all(("no file names modules" in each) is not has_log for each in modules)
+
+
+def test_of_cut_traces_it_takes_whole_ones_to_tell_what_a_kernel_became(tmp_path: Path) -> None:
+    """Of two runs on one H200: "that takes ... traces of the same kind of device"."""
+    for variant in ("eager", "default"):
+        plain = gzip.decompress((BARE / f"breaky.{variant}" / "trace.json.gz").read_bytes())
+        (tmp_path / variant).mkdir()
+        kept = gzip.compress(plain[: len(plain) * 3 // 5], compresslevel=1)
+        (tmp_path / variant / "trace.json.gz").write_bytes(kept)
+    comparison = Comparison.open([tmp_path / "eager", tmp_path / "default"])
+    made = dossier(comparison, kernel_item(comparison.kernels[0].name))
+    (became,) = (each for each in made.missing if each.startswith("What it was before"))
+    assert became == "What it was before or became is not known: that takes whole traces."
+
+
+def test_shapes_that_are_shown_are_not_asked_for() -> None:
+    """Of torch.randn, below the shape of its normal_: "that takes the shapes of all operators"."""
+    runs = [BARE / f"breaky.{variant}" / "trace.json.gz" for variant in ("eager", "default")]
+    comparison = Comparison.open(runs)
+    (name,) = (row.name for row in comparison.kernels if "normal_and_transform" in row.name)
+    made = dossier(comparison, kernel_item(name))
+    assert [each.inputs for each in made.arguments] == ["256×1024 float"] * 2
+    (why,) = (each for each in made.missing if each.startswith("Bytes against"))
+    assert why.endswith("the shapes above do not tell all that it moves.")
