@@ -88,7 +88,7 @@ def test_what_fusion_saved_and_where():
     )
     assert line == (
         "156 kernels per step of eager became 139 in default: GPU time 6.36 ms → 5.49 ms (−14 %); "
-        "most is saved in 12 × linear (−726 µs) and most is lost in "
+        "most is saved in 12 × linear (layer.output.dense, −726 µs) and most is lost in "
         "12 × scaled_dot_product_attention (+37.9 µs)."
     )
     assert fusion_line(("eager", "default"), (), "GPU time") == ""
@@ -108,7 +108,7 @@ def test_what_two_runs_of_one_code_differ_by_is_not_named_as_lost():
         assert others
         return fusion_line(("eager", "default"), [*faster, one], "GPU time")
 
-    assert line_with(1.04).endswith("most is saved in 12 × linear (−726 µs).")
+    assert line_with(1.04).endswith("most is saved in 12 × linear (layer.output.dense, −726 µs).")
     assert " and most is lost in scaled_dot_product_attention (+" in line_with(1.5)
     (first, *_) = slower.groups
     step_ns = sum(group.baseline_ns for group in faster)

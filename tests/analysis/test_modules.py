@@ -31,6 +31,7 @@ from profiler_core.analysis.rows.modules import (
     module_table,
     most_expensive,
     operator_table,
+    parts_table,
     row_title,
 )
 from profiler_core.figures.module_icicle import module_icicle
@@ -241,6 +242,11 @@ def test_layers_gain_nothing_where_nobody_knows_what_lies_in_them():
         changes = {row[0].text: (row[3].text, row[3].tone) for row in table.rows}
         assert (changes["h.0"] == ("unknown", "muted")) is is_untold
         assert changes["step"] != ("unknown", "muted")
+        # Its group, without kernels of it in the candidate: "−1.07 µs" stood below "(unknown)".
+        gone = a_ledger(a_group(layers, a_side()))
+        (part,) = parts_of(gone, by_path(tree)["h.0"])
+        (listed,) = parts_table([part], tree, None, labels, 9).rows
+        assert (listed[3].text == "unknown") is is_untold
         drawn = module_icicle(tree, labels, palette(dark=False), is_pair=True)
         colours = palette(dark=False)
         neutral = {

@@ -215,10 +215,8 @@ GUARD_ROWS = (
          r"requires_grad mismatch|requires_grad|grad_mode|___check_global_state|inference_mode"
          r"|dispatch key set mismatch",
          "Gradients are recorded in one call and not in another.",
-         "Where training and inference take turns, keep them apart (no_grad around all of the "
-         "inference calls), or compile one function for each. Where the first of several equal "
-         "blocks is handed data and the others activations, one recompile serves these and no more "
-         "follow.", RECOMPILATION),
+         "Run inference under no_grad, or compile one function for each. Equal blocks, of which "
+         "only the first gets data, need just this one.", RECOMPILATION),
     _row("global_state", "global state",
          r"GLOBAL_STATE changed|deterministic|autocast|default_dtype|num_threads",
          "A global setting of torch changed (autocast, threads, deterministic mode).",

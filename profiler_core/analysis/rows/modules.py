@@ -143,12 +143,17 @@ def operator_table(
 
 
 def parts_table(
-    parts: Sequence[ModulePart], run: int | None, labels: tuple[str, str], most: int
+    parts: Sequence[ModulePart],
+    tree: ModuleTree,
+    run: int | None,
+    labels: tuple[str, str],
+    most: int,
 ) -> Table:
     """The fusion groups that work for a module, with its share.
 
     Args:
         parts: slowest first.
+        tree: of both runs.
         run: the candidate's place in the comparison; None: the groups have no dossier.
         labels: what the two runs are called.
         most: rows; the rest is counted.
@@ -163,7 +168,7 @@ def parts_table(
                     item=None if run is None else group_item(run, part.number),
                 ),
                 *(Cell(format_duration(ns)) for ns in part.part_ns),
-                Cell(format_difference(part.part_ns[1] - part.part_ns[0])),
+                _part_change(part, tree),
                 Cell(format_share(part.share)),
                 Cell(_others(part.others)),
             )
@@ -171,6 +176,14 @@ def parts_table(
         ),
         max(0, len(parts) - most),
     )
+
+
+def _part_change(part: ModulePart, tree: ModuleTree) -> Cell:
+    """Unknown where a run does not have the group and most of its modules are not known."""
+    before, after = part.part_ns
+    if tree.untold_side is not None and not (before and after):
+        return Cell("unknown", tone="muted")
+    return Cell(format_difference(after - before))
 
 
 def untold_sentence(tree: ModuleTree, labels: tuple[str, str]) -> str:

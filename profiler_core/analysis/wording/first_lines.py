@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.ledger.group_marks import group_marks
 from profiler_core.analysis.ledger.result import changed
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import cut_clause
@@ -96,23 +97,36 @@ def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_wor
     if not groups:
         return ""
     baseline, candidate = (clipped(label, _LONGEST) for label in labels)
-    n = [format_count(sum(group.n_kernels[side] for group in groups)) for side in (0, 1)]
+    counts = [format_count(sum(group.n_kernels[side] for group in groups)) for side in (0, 1)]
     before = sum(group.baseline_ns for group in groups)
     after = sum(group.candidate_ns for group in groups)
     change = f" ({format_change_between(before, after)})" if before and after else ""
-    differ = [group for group in groups if _differs(group, before or after)]
+    marks = group_marks(groups)
+    differ = [n for n, group in enumerate(groups) if _differs(group, before or after)]
     parts = [
-        f"{what} {clipped(group.title, 60)} ({format_difference(group.delta_ns)})"
+        f"{what} {_with_difference(groups[n], marks[n])}"
         for what, sign in (("most is saved in", -1), ("most is lost in", 1))
-        if (group := max(differ, key=lambda each: sign * each.delta_ns, default=None)) is not None
-        and sign * group.delta_ns > 0
+        if (n := max(differ, key=lambda each: sign * groups[each].delta_ns, default=None))
+        is not None
+        and sign * groups[n].delta_ns > 0
     ]
     ending = f"; {listed(parts)}" if parts else ""
-    noun = "kernel" if n[0] == "1" else "kernels"
+    noun = "kernel" if counts[0] == "1" else "kernels"
     return (
-        f"{n[0]} {noun} per step of {baseline} became {n[1]} in {candidate}: {time_word} "
+        f"{counts[0]} {noun} per step of {baseline} became {counts[1]} in {candidate}: {time_word} "
         f"{format_duration(before)} → {format_duration(after)}{change}{ending}."
     )
+
+
+def _with_difference(group: FoldedGroup, mark: str) -> str:
+    """A group's title, mark and difference: "12 × linear (attention.output.dense, −726 µs)".
+
+    Args:
+        group: of the ledger, folded.
+        mark: what tells it apart from those of its title; "": no other has it.
+    """
+    difference = format_difference(group.delta_ns)
+    return f"{clipped(group.title, 60)} ({f'{mark}, ' if mark else ''}{difference})"
 
 
 def _differs(group: FoldedGroup, step_ns: float) -> bool:

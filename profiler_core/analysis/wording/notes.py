@@ -30,7 +30,7 @@ def pair_notes(comparison: ComparedNumbers, number: int) -> tuple[str, ...]:
     pair = comparison.candidates[number]
     of_both = _notes_of(baseline) & _notes_of(candidate)
     notes = [
-        f"{note} The same of {candidate.label}." if own in of_both else note
+        f"{note} The same holds for {candidate.label}." if own in of_both else note
         for own, note in _side(baseline)
     ]
     notes += [note for own, note in _side(candidate) if own not in of_both]

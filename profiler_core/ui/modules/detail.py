@@ -24,16 +24,18 @@ def opened_row(shown: Shown) -> ModuleRow | None:
 
 def show_parts(shown: Shown, row: ModuleRow) -> None:
     """Every group that works for the module, shared ones too: its answer is complete."""
+    tree = shown.divided.modules
     times = f"{format_duration(row.step_ns(1))} per step"
     if shown.is_pair:
-        change_ns = shown.divided.modules.change_ns(row)
-        change = "unknown" if change_ns is None else format_difference(change_ns)
+        change_ns = tree.change_ns(row)
+        change = "change unknown" if change_ns is None else format_difference(change_ns)
         times = f"{format_duration(row.step_ns(0))} → {times} ({change})"
     section(row_title(row), f"{times}: all groups that work for it, with its share of each.")
     parts = parts_of(shown.divided.ledger, row)
     if not shown.is_pair:
         st.html("<p class=fs-note>Add a candidate to see what became of each group.</p>")
-    table = parts_table(parts, shown.run if shown.bucket is None else None, shown.labels, _MOST)
+    run = shown.run if shown.bucket is None else None
+    table = parts_table(parts, tree, run, shown.labels, _MOST)
     show_table(table, "fs-detail fs-parts")
     if table.n_left_out:
         st.caption(f"{table.n_left_out} more groups, each faster than these.")
