@@ -145,10 +145,12 @@ def _headline(report: CompilationReport) -> str:
 
 
 def _break_cost(report: CompilationReport) -> list[str]:
-    """What the breaks cost, and of how many it is not known; [] without a break or a trace."""
+    """What the breaks cost, and of how many it is not known; [] without a break."""
     cost = report.break_cost
-    if cost is None or not report.breaks:
+    if not report.breaks:
         return []
+    if cost is None:
+        return [f"What the breaks cost is not known: {report.unpriced}."]
     if not cost.n:
         return ["No compiled call follows a break in the trace: what comes after runs eager."]
     if not cost.cost_ns:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from profiler_core.analysis.compilation.causes import (
     DECIDING_VALUE,
@@ -30,6 +31,7 @@ from profiler_core.analysis.compilation.skipped_frames import LostGain, Other, l
 from profiler_core.analysis.compilation.tracing import TracingTime, tracing_time
 from profiler_core.analysis.engines import engines_in
 from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.work import host_steps
 from profiler_core.model.compilation import (
     CompileLog,
     CudaGraphEvent,
@@ -92,6 +94,14 @@ class SkipReport:
     url: str
 
 
+class Unpriced(StrEnum):
+    """Why what a break costs is not known, as a clause."""
+
+    NO_TRACE = "the run has no trace"
+    NO_STEPS = "the trace has no steps"
+    NO_CALL = "the trace shows no compiled call after it"
+
+
 @dataclass(frozen=True)
 class CompilationReport:
     """All of it. Skipped frames come first: they lose the whole function, not a step's overhead."""
@@ -104,7 +114,8 @@ class CompilationReport:
     tracing: TracingTime | None  # by function; None: this torch did not time it
     recompile_ns: int | None  # all recompiles together whose time is known
     cost: CompileCost | None  # of the run beside a baseline; None: there is none
-    break_cost: BreakCost | None
+    break_cost: BreakCost | None  # None: see `unpriced`
+    unpriced: Unpriced  # why a break has no cost, where one has none
     cudagraphs: tuple[tuple[CudaGraphEvent, Cause], ...]  # all but what was simply recorded
     coverage: CudaGraphCoverage | None
     regions: tuple[RegionTax, ...]
@@ -176,6 +187,7 @@ def compilation_report(
         cost=compile_cost,
         engine=engine,
         break_cost=cost,
+        unpriced=_unpriced(trace),
         cudagraphs=tuple(
             (event, cudagraph_cause(event))
             for event in log.cudagraph_events
@@ -186,6 +198,12 @@ def compilation_report(
         lost=lost_gain(trace, measurement, others) if log.frame_skips else None,
         eager_only=(bool(log.frame_skips) and not regions) if trace else None,
     )
+
+
+def _unpriced(trace: Trace | None) -> Unpriced:
+    if trace is None:
+        return Unpriced.NO_TRACE
+    return Unpriced.NO_CALL if host_steps(trace).height else Unpriced.NO_STEPS
 
 
 def says_something(log: CompileLog) -> bool:

@@ -1,6 +1,6 @@
 """What the compiler did to one run, in words: breaks and recompiles, and what they cost."""
 
-from profiler_core.analysis.compilation.report import BreakReport, CompilationReport
+from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, Unpriced
 from profiler_core.analysis.wording.sentence import Phrase, Strong, counted, ended
 from profiler_core.units import format_count, format_duration
 
@@ -74,11 +74,6 @@ def unpriced_clause(n: int) -> str:
     return f"what the other {others} is not known"
 
 
-def why_unpriced(*, has_trace: bool) -> str:
-    """Why what a break costs is not known, as a clause."""
-    return "the trace shows no compiled call after it" if has_trace else "the run has no trace"
-
-
 def saving_subject(report: CompilationReport) -> str:
     """The breaks that `break_cost` is of, after "without"."""
     if not report.n_unpriced_breaks:
@@ -106,6 +101,8 @@ def evidence(report: CompilationReport) -> list[str]:
     """The numbers behind the headline, one sentence each."""
     lines = []
     cost = report.break_cost
+    if cost is None and report.breaks and report.unpriced is Unpriced.NO_STEPS:
+        lines.append(f"What the breaks cost is not known: {report.unpriced}.")
     if cost is not None and report.breaks:
         if cost.cost_ns:
             low, high = (format_duration(ns) for ns in cost.range_ns)

@@ -3,7 +3,6 @@
 from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, place_text
 from profiler_core.analysis.dossier.record import Advice, Dossier, RunTime, SourceLine
 from profiler_core.analysis.item import Item
-from profiler_core.analysis.wording.compilation import why_unpriced
 from profiler_core.analysis.wording.dossier import break_about, break_answer
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
@@ -31,7 +30,6 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         label = place_text(inner.file, inner.line)
         lines.append(SourceLine(label, inner, run.kept_sources.get(inner.file, {})))
     total_ns = report.break_cost.cost_ns if report.break_cost is not None else None
-    why = why_unpriced(has_trace=run.files.trace is not None)
     return Dossier(
         item=item,
         kind="graph break",
@@ -41,7 +39,7 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         times=(RunTime(number, comparison.labels[number], broken.cost_ns),),
         advice=_advice(broken),
         sources=tuple(lines),
-        missing=() if broken.cost_ns is not None else (f"What it costs is not known: {why}.",),
+        missing=() if broken.cost_ns is not None else (f"What it costs is not known: {report.unpriced}.",),
     )
 
 

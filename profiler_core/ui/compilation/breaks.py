@@ -6,7 +6,6 @@ from profiler_core.analysis.compilation.report import BreakReport, SkipReport, p
 from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.analysis.item import break_item
 from profiler_core.analysis.rows.table import Cell, Table
-from profiler_core.analysis.wording.compilation import why_unpriced
 from profiler_core.markup import render
 from profiler_core.model.compilation import Frame, FrameSkip, LimitHit
 from profiler_core.session.run import Run
@@ -71,7 +70,7 @@ def _cost(compiled: Compiled, broken: BreakReport) -> Cell:
         return Cell(format_duration(broken.cost_ns))
     if compiled.report.break_cost is None:
         return Cell("–")
-    return Cell("not known", below=(why_unpriced(has_trace=True),), tone="muted")
+    return Cell("not known", below=(compiled.report.unpriced,), tone="muted")
 
 
 def _lost(lost: LostGain) -> None:

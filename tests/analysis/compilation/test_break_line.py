@@ -19,6 +19,7 @@ from profiler_core.analysis.wording.findings import stake_text
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.cli.logs import _text
 from profiler_core.model.compilation import CompileLog, Frame, FrameSkip, GraphBreak, Recompile
+from tests.builders import a_trace, op, step
 
 MINE, LIBRARY = "/home/ada/repo/chat.py", "/v/site-packages/transformers/generation/utils.py"
 GENERATE = GraphBreak(
@@ -131,6 +132,20 @@ def test_the_cost_is_of_the_breaks_whose_cost_is_known(costs_ns, said, without):
     assert f"Without {without} a step would take 180" in evidence(report)[0]
     n_known = len(costs_ns) - report.n_unpriced_breaks
     assert ("do not add up" in evidence(report)[0]) == (n_known > 1)
+
+
+@pytest.mark.parametrize(("trace", "why"), [
+    (None, "the run has no trace"),
+    (a_trace(annotations=[op(0, 10, "forward")]), "the trace has no steps"),
+    (a_trace(annotations=[step(0, 0, 10)]), "the trace shows no compiled call after it"),
+])  # fmt: skip
+def test_why_the_cost_of_breaks_is_not_known_is_told(trace, why):
+    """The list had "–", without a word; a trace without steps "no compiled call after it"."""
+    report = compilation_report(CompileLog(graph_breaks=(GENERATE,)), trace=trace)
+    assert report.unpriced == why
+    told = f"What the breaks cost is not known: {why}."
+    assert told in _text(report)
+    assert (told in evidence(report)) == ("steps" in why)
 
 
 def test_a_table_says_of_how_many_breaks_the_cost_is_not_known():

@@ -1,7 +1,10 @@
 """What removing breaks saves, measured on this GPU, against what the analysis says beforehand.
 
 The bar is that of docs/graph_break_cost.md: within 40 % or 40 µs of the truth for all breaks
-together, since the profiler distorts the host's times. Prints the numbers; run with -s to see them.
+together, since the profiler distorts the host's times. Two processes of one workload differ by up
+to half of a host-bound step on busy hosts, so each is captured twice, in turn, and the truth is
+what lies between the least and the most that the four differ by. Prints the numbers; run with -s
+to see them.
 """
 
 import json
@@ -50,33 +53,39 @@ def build(width=256, breaks=0):
 QUICK = ["--no-memory", "--no-numerics", "--no-warm-compile", "--telemetry-seconds", "0"]
 
 
-def captured(folder: Path, *, width: int, breaks: int) -> Path:
+def captured(folder: Path, *, width: int, breaks: int, turn: int) -> Path:
     """The compiled run of the workload, captured by the product's own command."""
     (folder / "layers.py").write_text(WORKLOAD)
+    out = folder / f"{width}_{breaks}_{turn}"
     subprocess.run(
         [sys.executable, "-m", "profiler_core", "capture", f"{folder / 'layers.py'}:build",
          "--variants", "default", "--option", f"width={width}", "--option", f"breaks={breaks}",
-         "--out", str(folder / f"{width}_{breaks}"), *QUICK],
+         "--out", str(out), *QUICK],
         check=True,
     )  # fmt: skip
-    (record,) = (folder / f"{width}_{breaks}").glob("*/*/run.json")
+    (record,) = out.glob("*/*/run.json")
     assert json.loads(record.read_text())["status"] == "finished"
     return record.parent
 
 
 @pytest.mark.parametrize("width", [256, 1024])
 def test_the_cost_is_near_what_removing_the_breaks_saves(tmp_path, width):
-    broken = open_run(captured(tmp_path, width=width, breaks=1))
-    whole = open_run(captured(tmp_path, width=width, breaks=0))
-    with_breaks = step_time_ns(broken.record.measurement)
-    without = step_time_ns(whole.record.measurement)
-    found = graph_break_cost(read_kineto(broken.trace), with_breaks)
-    saved_us = (with_breaks - without) / 1e3
-    cost_us = found.cost_ns / 1e3
-    print(
-        f"\nwidth {width}: {with_breaks / 1e3:.0f} µs with {found.n:.0f} breaks, "
-        f"{without / 1e3:.0f} µs without; saved {saved_us:.0f} µs, predicted {cost_us:.0f} µs "
-        f"({found.range_ns[0] / 1e3:.0f} to {found.range_ns[1] / 1e3:.0f})"
-    )
-    assert found.n == 3
-    assert abs(cost_us - saved_us) <= max(40, 0.4 * abs(saved_us))
+    runs = {
+        (breaks, turn): open_run(captured(tmp_path, width=width, breaks=breaks, turn=turn))
+        for turn in (0, 1)
+        for breaks in (1, 0)
+    }
+    steps = {each: step_time_ns(run.record.measurement) for each, run in runs.items()}
+    saved = sorted((steps[1, n] - steps[0, m]) / 1e3 for n in (0, 1) for m in (0, 1))
+    for turn in (0, 1):
+        cost = graph_break_cost(read_kineto(runs[1, turn].trace), steps[1, turn])
+        cost_us = cost.cost_ns / 1e3
+        print(
+            f"\nwidth {width}: {steps[1, turn] / 1e3:.0f} µs with {cost.n:.0f} breaks, "
+            f"{steps[0, turn] / 1e3:.0f} µs without; predicted {cost_us:.0f} µs "
+            f"({cost.range_ns[0] / 1e3:.0f} to {cost.range_ns[1] / 1e3:.0f}), "
+            f"saved {saved[0]:.0f} to {saved[-1]:.0f} µs"
+        )
+        assert cost.n == 3
+        nearest = min(max(cost_us, saved[0]), saved[-1])
+        assert abs(cost_us - nearest) <= max(40, 0.4 * abs(nearest))
