@@ -23,6 +23,7 @@ SPEC = PageSpec(
     section="Runs",
     order=210,
     needs="nothing",
+    words="record measure profile benchmark",
     parameters=("job",),
 )
 

@@ -30,6 +30,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=140,
     needs="runs",
+    words="graph breaks recompiles guards compile time cuda graphs cudagraphs compiler errors",
     parameters=("run", "code"),
     writes_headline=True,
     draws_figures=True,

@@ -18,6 +18,7 @@ SPEC = PageSpec(
     section="Runs",
     order=215,
     needs="nothing",
+    words="try next max-autotune mode settings tune",
     parameters=("experiment",),
     draws_figures=True,
 )

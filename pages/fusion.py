@@ -26,6 +26,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=130,
     needs="traces",
+    words="slower faster fused groups generated code triton ledger sankey not fused",
     parameters=("of", "beside", "order", "find", "change", "kernels", "module"),
     asks="ledger",
 )

@@ -11,6 +11,7 @@ SPEC = PageSpec(
     section="Runs",
     order=235,
     needs="nothing",
+    words="queue progress failed logs",
     parameters=("whose",),
 )
 

@@ -24,6 +24,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=120,
     needs="traces",
+    words="slowest hot hottest dearest most expensive occupancy calls",
     parameters=("q", "kind"),
     asks="numbers",
 )

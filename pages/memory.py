@@ -24,6 +24,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=150,
     needs="runs",
+    words="peak allocated reserved out of memory oom vram allocator segments pools fragmentation",
     parameters=("beside", "memory_what", "memory_step"),
     writes_headline=True,
     draws_figures=True,

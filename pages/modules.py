@@ -36,6 +36,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=125,
     needs="traces",
+    words="dearest most expensive slowest layers operators nn.module blocks icicle",
     parameters=("of", "view", "find", "steps"),
     draws_figures=True,
     asks="ledger",

@@ -32,6 +32,7 @@ SPEC = PageSpec(
     section="",
     order=10,
     needs="runs",
+    words="verdict speed-up bottleneck idle regression advice finding try next improve waterfall",
     parameters=("bar",),
     writes_headline=True,
     is_start=True,

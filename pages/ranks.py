@@ -30,6 +30,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=170,
     needs="runs",
+    words="collectives nccl all_reduce straggler ddp fsdp distributed waiting communication",
     parameters=("order",),
     writes_headline=True,
     draws_figures=True,

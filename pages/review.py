@@ -25,6 +25,7 @@ SPEC = PageSpec(
     section="Runs",
     order=240,
     needs="nothing",
+    words="baseline comments sign owner",
     parameters=("baseline", "candidate", "review", "verdict", "title", "person", "workload"),
 )
 

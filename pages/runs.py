@@ -23,6 +23,7 @@ SPEC = PageSpec(
     section="Runs",
     order=230,
     needs="nothing",
+    words="upload import traces delete history trend regression webhook mail",
     parameters=(
         "view", "find", "number", "axis", "workload", "variant", "gpu", "torch", "branch", "tag",
         "person", "commit", "point", "period", "captures", "uploads", "samples", "charts",

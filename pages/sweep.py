@@ -16,6 +16,7 @@ SPEC = PageSpec(
     section="Runs",
     order=220,
     needs="sweeps",
+    words="batch sizes shapes break-even",
     parameters=("sweep",),
     writes_headline=True,
     draws_figures=True,

@@ -25,6 +25,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=160,
     needs="runs",
+    words="power clocks temperature throttling utilization sm energy nvml watts",
     parameters=("axis",),
     writes_headline=True,
     draws_figures=True,

@@ -17,6 +17,7 @@ SPEC = PageSpec(
     section="Look closer",
     order=110,
     needs="traces",
+    words="idle gaps waits streams threads trace events launches flow",
     draws_dossier=True,
     parameters=("step", "window", "span", "event", "rank"),
 )

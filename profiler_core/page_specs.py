@@ -34,6 +34,7 @@ class PageSpec:
     # Of its runs, before it draws its first figure: computed while the browser starts
     # (`ui/ahead.py`). What it asks later would take the cores from the drawing.
     asks: Literal["", "numbers", "ledger"] = ""
+    words: str = ""  # that its question lacks and that people search it by
     for_admins: bool = False  # of a team's server: in the menu of nobody else
     for_members: bool = False  # of a team's server, whatever their role; likewise
     is_start: bool = False  # answers at "/"

@@ -24,15 +24,16 @@ _KINDS: tuple[EntryKind, ...] = (
     "finding", "module", "operator", "kernel", "group", "source line", "graph break",
 )  # fmt: skip
 _FILLERS = frozenset((
-    "a", "an", "and", "are", "at", "became", "become", "by", "did", "for", "gain", "got", "is",
-    "my", "of", "the", "was", "what", "which", "why", "with",
+    "a", "an", "and", "are", "at", "became", "become", "better", "by", "can", "did", "do", "does",
+    "for", "gain", "get", "got", "how", "i", "is", "it", "its", "me", "my", "of", "should", "the",
+    "through", "to", "was", "what", "which", "why", "with", "worse",
 ))  # fmt: skip
 _CHANGES = frozenset(("slower", "faster"))  # asked for, the largest change comes first
 _IN_A_ROW = frozenset(("layer", "layers", "block", "blocks"))  # the number behind it is an index
 _NO_MATCH = "Nothing in these runs matches."
 _NO_MODULES = (
-    "No file names modules, so no layer can be found: record the trace with with_stack=True, or "
-    "the compiled run with its structured logs (TORCH_TRACE)."
+    "No file names modules, so layers cannot be searched: record the trace with with_stack=True, "
+    "or the compiled run with its structured logs (TORCH_TRACE)."
 )
 _MERGED = (
     "as no file tells which is which: search for a module in it without the number of its block."
@@ -59,6 +60,7 @@ class SearchEntry:
     step_ns: float | None = None  # its time per step, of whichever run has the most
     change_ns: float | None = None  # of that time from the baseline to the candidate
     module: str = ""  # paths of the modules that it is or lies in
+    sides_ns: tuple[float, ...] = ()  # per step of the baseline and the candidate; (): not told
 
 
 class SearchIndex:
@@ -88,12 +90,20 @@ class SearchIndex:
             for title, entry in zip(self._titles, self.entries, strict=True)
         ]
 
-    def no_match(self, query: str) -> str:
-        """What is said where nothing matches these words."""
+    def no_match(self, query: str, *, has_page: bool = False) -> str:
+        """What is said where nothing matches these words.
+
+        Args:
+            query: the words.
+            has_page: does a page match, so that they may well not be about a module? Then "" but
+                for a question about graph breaks.
+        """
         if self.entries and _BREAKS & set(query.lower().split()):
             has_break = any(entry.kind == "graph break" for entry in self.entries)
             why = _NO_BREAK if self._has_log else _NO_LOG
             return _NO_MATCH if has_break else f"{_NO_MATCH} {why}"
+        if has_page:
+            return ""
         if self._n_merged and any(letter.isdecimal() for letter in query):
             return f"{_NO_MATCH} {fall_together(self._n_merged)}, {_MERGED}"
         named = not self.entries or any(entry.kind == "module" for entry in self.entries)
@@ -103,8 +113,7 @@ class SearchIndex:
 
     def search(self, query: str, most: int) -> tuple[SearchEntry, ...]:
         """The best entries for some words, best first; none for no word."""
-        whole = _RECOMPILING.sub("recompil", " ".join(query.lower().split()))
-        words = [word for word in whole.split() if word not in _FILLERS] or whole.split()
+        whole, words = _read(query)
         if not words:
             return ()
         by_change = bool(_CHANGES & set(words))
@@ -129,6 +138,18 @@ class SearchIndex:
             if len(chosen) == most:
                 break
         return tuple(chosen)
+
+
+def matches_all(query: str, text: str) -> bool:
+    """Does some part of a text begin with each word of a query; false for no word?"""
+    _, words = _read(query)
+    return bool(words) and all(_begins_a_part(text.lower(), word) for word in words)
+
+
+def _read(query: str) -> tuple[str, list[str]]:
+    """A query in small letters, and those of its words that do not only hold it together."""
+    whole = _RECOMPILING.sub("recompil", " ".join(query.lower().split()))
+    return whole, [word for word in whole.split() if word not in _FILLERS] or whole.split()
 
 
 def _without_indices(words: list[str]) -> tuple[list[str], list[str]]:

@@ -76,15 +76,19 @@ def _named_items(comparison: Comparison) -> dict[str, Item]:
 def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
     yield from _findings(comparison)
     names: set[str] = set()  # modules, operators and lines are the same in every pair
+    is_pair = len(comparison.runs) == 2
     for run, divided in _divided(comparison):
-        yield from _once(names, _modules(divided))
-        yield from _once(names, _operators(divided))
+        yield from _once(names, _modules(divided, is_pair))
+        yield from _once(names, _operators(divided, is_pair))
         if run:
             yield from _groups(divided, run, comparison.labels[run])
             yield from _once(names, _lines(divided))
     for kernel in comparison.kernels:
         kind = CATEGORIES[kernel.category]
-        yield SearchEntry("kernel", kernel.name, kind, kernel_item(kernel.name), kernel.most_ns)
+        yield SearchEntry(
+            "kernel", kernel.name, kind, kernel_item(kernel.name), kernel.most_ns,
+            sides_ns=(kernel.time_ns(0), kernel.time_ns(1)) if is_pair else (),
+        )  # fmt: skip
     for run in range(len(comparison.runs)):
         yield from _breaks(comparison, run)
 
@@ -110,21 +114,25 @@ def _once(names: set[str], entries: Iterable[SearchEntry]) -> Iterator[SearchEnt
             yield entry
 
 
-def _modules(divided: Divided) -> Iterator[SearchEntry]:
+def _modules(divided: Divided, is_pair: bool) -> Iterator[SearchEntry]:
     tree = divided.modules
+    is_told = is_pair and tree.untold_side is None
     for row in tree.rows if tree.is_known else ():
         if row.path != STEP:
             yield SearchEntry(
                 "module", row.path, row.class_name, module_item(row.path),
                 max(row.step_ns(0), row.step_ns(1)), module=row.path,
+                sides_ns=(row.step_ns(0), row.step_ns(1)) if is_told else (),
             )  # fmt: skip
 
 
-def _operators(divided: Divided) -> Iterator[SearchEntry]:
+def _operators(divided: Divided, is_pair: bool) -> Iterator[SearchEntry]:
     for row in divided.operators:
+        sides_ns = row.step_ns(0), row.step_ns(1)
         yield SearchEntry(
-            "operator", row.name, row.op, operator_item(row.op), max(row.step_ns(0), row.step_ns(1))
-        )
+            "operator", row.name, row.op, operator_item(row.op), max(sides_ns),
+            sides_ns=sides_ns if is_pair else (),
+        )  # fmt: skip
 
 
 def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
@@ -143,6 +151,7 @@ def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
             max(group.baseline_step_ns, group.candidate_step_ns),
             group.delta_ns,
             group.module or "",
+            (group.baseline_step_ns, group.candidate_step_ns),
         )
 
 

@@ -39,7 +39,9 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         times=(RunTime(number, comparison.labels[number], broken.cost_ns),),
         advice=_advice(broken),
         sources=tuple(lines),
-        missing=() if broken.cost_ns is not None else (f"What it costs is not known: {report.unpriced}.",),
+        missing=()
+        if broken.cost_ns is not None
+        else (f"What it costs is not known: {report.unpriced}.",),
     )
 
 

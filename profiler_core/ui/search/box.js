@@ -104,7 +104,7 @@ class Box {
   draw(results) {
     this.answered = this.words()
     this.results = results
-    this.note.textContent = this.words() && !results.length ? this.none : ""
+    this.note.textContent = this.words() ? this.none : ""
     this.list.replaceChildren(...results.map((result, place) => this.row(result, place)))
     this.choose(0)
   }

@@ -1,14 +1,15 @@
-"""The box: the browser sends words, and gets links to dossiers and to other runs."""
+"""The box: the browser sends words, and gets links to dossiers, other runs and pages."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from profiler_core.analysis.kernel_names import kernel_labels
-from profiler_core.analysis.search import SearchEntry, SearchIndex
+from profiler_core.analysis.search import SearchEntry, SearchIndex, matches_all
 from profiler_core.errors import FusionscopeError
-from profiler_core.page_specs import PageSpec
+from profiler_core.page_specs import PageSpec, page_specs
 from profiler_core.session.search import search_index
 from profiler_core.store import catalogue
 from profiler_core.store.catalogue import Wanted
@@ -65,8 +66,19 @@ def _asked() -> None:
 def _answer(spec: PageSpec, words: str) -> dict[str, Any]:
     keys = chosen_keys()
     index = _index(keys)
-    results = _results(spec, keys, index, words)
-    return {"words": words, "results": results, "none": index.no_match(words)}
+    runs = _runs(keys, words)
+    named = [run for run in runs if is_named(run["title"], words)]
+    others = [*_of_comparison(spec, keys, index, words), *(run for run in runs if run not in named)]
+    pages = matching_pages(words, has_runs=bool(keys))
+    by_title = [page for page in pages if page.title.lower() == words.lower()]
+    results = [
+        *_pages(keys, by_title),
+        *named,
+        *others,
+        *_pages(keys, [page for page in pages if page not in by_title]),
+    ]
+    none = "" if named or others else index.no_match(words, has_page=bool(pages))
+    return {"words": words, "results": results, "none": none}
 
 
 def _index(keys: Keys) -> SearchIndex:
@@ -77,13 +89,34 @@ def _index(keys: Keys) -> SearchIndex:
         return SearchIndex(())
 
 
-def _results(spec: PageSpec, keys: Keys, index: SearchIndex, words: str) -> list[dict[str, str]]:
-    runs = _runs(keys, words)
-    named = [run for run in runs if is_named(run["title"], words)]
+def matching_pages(words: str, *, has_runs: bool) -> list[PageSpec]:
+    """Pages of the menu whose title, question or further words have all of these.
+
+    Args:
+        words: that are searched.
+        has_runs: are runs chosen? Without them pages that need some have nothing to show.
+    """
     return [
-        *named,
-        *_of_comparison(spec, keys, index, words),
-        *(run for run in runs if run not in named),
+        spec
+        for spec in page_specs()
+        if not (spec.for_admins or spec.for_members)
+        and (has_runs or not spec.has_dossier)
+        and matches_all(words, f"{spec.title} {spec.question} {spec.words}")
+    ]
+
+
+def _pages(keys: Keys, pages: Sequence[PageSpec]) -> list[dict[str, str]]:
+    return [
+        {
+            "kind": "page",
+            "title": page.title,
+            "whole": page.title,
+            "detail": page.question,
+            "time": "",
+            "href": href(page.name, query_of(keys) if page.has_dossier else None),
+            "item": "",
+        }
+        for page in pages
     ]
 
 
@@ -110,10 +143,17 @@ def _result(entry: SearchEntry, label: str, spec: PageSpec, keys: Keys) -> dict[
         "title": label,
         "whole": entry.title,
         "detail": entry.detail[:_LONGEST_DETAIL],
-        "time": format_duration(entry.step_ns) if entry.step_ns else "",
+        "time": _time(entry),
         "href": item_href(entry.item) if spec.has_dossier else href("overview", there),
         "item": entry.item.text if spec.has_dossier else "",
     }
+
+
+def _time(entry: SearchEntry) -> str:
+    """Its time per step; of a pair on both sides, as its dossier has it: "160 µs → 138 µs"."""
+    if any(entry.sides_ns):
+        return " → ".join(format_duration(ns) if ns else "–" for ns in entry.sides_ns)
+    return format_duration(entry.step_ns) if entry.step_ns else ""
 
 
 def _runs(keys: Keys, words: str) -> list[dict[str, str]]:
