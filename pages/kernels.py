@@ -36,7 +36,9 @@ with page(SPEC) as first_line:
         runs = [run_seen.run.measured for run_seen in longest.shown]
     cut = [label for label in show_cut_traces(choice) if label in longest.labels]
     first_line.answer(
-        kernels_line(longest.labels, longest.rows, longest.first, cut, longest.on_host)
+        kernels_line(
+            longest.labels, longest.rows, longest.first, cut, longest.on_host, longest.unmarked
+        )
     )
     measured = [run.kernels for run in runs]
 
@@ -49,7 +51,12 @@ with page(SPEC) as first_line:
         on_pick=lambda name: open_item(kernel_item(name)),
     )
     show_kernels(
-        longest.labels, rows, longest.span, measured, order=longest.order, is_compared=not cut
+        longest.labels,
+        rows,
+        longest.span,
+        measured,
+        order=longest.order,
+        is_compared=not cut and not longest.unmarked,
     )
     offer_csv(longest.labels, rows, longest.span, measured)
     show_notes(filter(None, [longest.time_note]))

@@ -11,7 +11,6 @@ from profiler_core.analysis.rows.modules import (
 from profiler_core.figures.module_icicle import HOW_TO_ZOOM, module_icicle
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import show_figure
-from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.modules.answer import show_answer
 from profiler_core.ui.modules.data import choose_candidate, shown_of
 from profiler_core.ui.modules.detail import opened_row, show_parts
@@ -47,7 +46,6 @@ with page(SPEC) as first_line:
     number = choose_candidate(choice)
     with loading(height_px=640):
         shown = shown_of(choice, number)
-    show_cut_traces(choice)
     answer = st.container()
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         view = choose_view(has_modules=shown.divided.modules.is_known)

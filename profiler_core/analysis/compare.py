@@ -7,7 +7,7 @@ The caller reads files and summarises traces; here they are only put side by sid
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compilation.by_script import ScriptCompilation
@@ -62,6 +62,13 @@ class Side:
     compiled_by_script: ScriptCompilation | None = None  # of a run that is called eager
     compiled_nothing: bool = False  # of a run that was to be compiled
     throughput: Throughput | None = None  # None: not timed, or nobody said what a step handles
+    # Its trace marks no steps where another of the comparison does: how many it has is not known.
+    is_unmarked: bool = False
+
+    @property
+    def has_whole_steps(self) -> bool:
+        """Can what its trace holds be compared per step?"""
+        return not self.is_cut and not self.is_unmarked
 
     @property
     def is_cut(self) -> bool:
@@ -117,6 +124,7 @@ class CandidateComparison:
     environment_differs: tuple[Difference, ...]
     workloads_differ: bool  # other models, batches or tasks: a ratio of their times says nothing
     cut_traces: tuple[str, ...]  # labels of the sides of whose trace an unknown part is missing
+    unmarked_traces: tuple[str, ...]  # labels of the sides without steps, where others have some
     unnamed_code: tuple[str, ...]  # labels of the sides whose trace lacks their compiled kernels
     graph_captures: tuple[str, ...]  # labels of the sides that recorded how graphs were captured
     empty_traces: tuple[str, ...]  # labels of the sides whose trace holds neither steps nor work
@@ -199,10 +207,27 @@ def compare(
     `captured_beside` are the runs, compared or not, of the captures of those that replay graphs:
     what is replayed is told by these, whichever candidates are chosen (`known_categories`).
     """
+    baseline, *candidates = _unmarked((baseline, *candidates))
     compared = (baseline, *candidates)
     by_name = known_categories(captured_beside, or_else=(side.summary for side in compared))
     against = tuple(_against(baseline, side, by_name) for side in candidates)
     return ComparedNumbers(baseline, against, tuple(candidates), by_name)
+
+
+def _unmarked(sides: Sequence[Side]) -> list[Side]:
+    """The sides, with those noted that alone mark no steps."""
+    traced = [side.summary for side in sides if side.summary and not is_empty(side.summary)]
+    if not any(summary.window.annotated for summary in traced):
+        return list(sides)  # each is compared as a whole
+    return [
+        replace(
+            side,
+            is_unmarked=side.summary is not None
+            and not is_empty(side.summary)
+            and not side.summary.window.annotated,
+        )
+        for side in sides
+    ]
 
 
 def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> CandidateComparison:
@@ -252,6 +277,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         environment_differs=differs,
         workloads_differ=workloads_differ,
         cut_traces=_labels(baseline, candidate, lambda summary: summary.is_cut),
+        unmarked_traces=tuple(s.label for s in (baseline, candidate) if s.is_unmarked),
         unnamed_code=_labels(baseline, candidate, lambda summary: summary.has_unnamed_code),
         graph_captures=_labels(baseline, candidate, lambda summary: summary.is_graph_capture),
         empty_traces=_labels(baseline, candidate, is_empty),
@@ -275,10 +301,13 @@ def _labels(one: Side, other: Side, is_such: Callable[[Summary], bool]) -> tuple
 
 
 def whole_steps(side: Side) -> PerStep | None:
-    """Its numbers per step; None of a trace that is cut, of captures, or lacks compiled kernels."""
+    """Its numbers per step; None of a trace that is cut, of captures, lacks compiled kernels.
+
+    Or that marks no steps where others do.
+    """
     summary = side.summary
     lacks = summary is not None and (summary.is_graph_capture or summary.has_unnamed_code)
-    return None if side.is_cut or lacks else side.per_step
+    return side.per_step if side.has_whole_steps and not lacks else None
 
 
 def _whole_memory(side: Side) -> PeakMemory:
@@ -357,7 +386,7 @@ def _categories(
     for side in (baseline, candidate):
         by_category, moved = (
             categories_of_replays(side.summary, category_by_name)
-            if side.summary and not is_empty(side.summary) and not side.summary.is_cut
+            if side.summary and not is_empty(side.summary) and side.has_whole_steps
             else (None, 0)
         )
         n_steps = side.per_step.n_steps if side.per_step else 1

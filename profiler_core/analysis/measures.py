@@ -89,7 +89,7 @@ def step_bars_of(sides: Sequence[Side]) -> tuple[tuple[str, ...], tuple[StepPart
     labels, parts = [], []
     for side in sides:
         summary = side.summary
-        if summary is not None and not summary.is_cut and not is_empty(summary):
+        if summary is not None and side.has_whole_steps and not is_empty(summary):
             labels.append(side.label)
             parts.append(step_parts(summary, step_ns(side, clock), clock or "profiled"))
     return tuple(labels), tuple(parts)
@@ -118,8 +118,8 @@ def measures(comparison: ComparedNumbers) -> tuple[Measure, ...]:
     sides = (comparison.baseline, *comparison.sides)
     clock = common_clock(sides)
     on_gpu = any(s.summary is not None and s.summary.device_kind == "gpu" for s in sides)
-    whole = tuple(not side.is_cut for side in sides)
-    counted = tuple(not side.is_cut and not _lacks_kernels(side) for side in sides)
+    whole = tuple(side.has_whole_steps for side in sides)
+    counted = tuple(side.has_whole_steps and not _lacks_kernels(side) for side in sides)
     times = _times(comparison, sides, clock)
     device = _device([_counted_alike(s, on_gpu=on_gpu) for s in sides], clock, on_gpu=on_gpu)
     rows = (

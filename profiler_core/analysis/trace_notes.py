@@ -89,6 +89,15 @@ def cut_clause(labels: Sequence[str]) -> str:
     return f"the traces of {listed(labels)} are cut, and what they lack is not known."
 
 
+def unmarked_clause(labels: Sequence[str]) -> str:
+    """Why runs with these labels are not compared: the others' traces mark their steps."""
+    marks = "marks" if len(labels) == 1 else "mark"
+    return (
+        f"the trace{'' if len(labels) == 1 else 's'} of {listed(labels)} {marks} no steps, so what "
+        "one step takes is not known. Call profiler.step() after each step when recording."
+    )
+
+
 def _of_torch(trace: Trace, window: Window) -> list[str]:
     """What a trace of the torch profiler lacks: all work, the GPU's, or marks of the steps."""
     lacking = without_work(trace)

@@ -23,6 +23,7 @@ class Claim(StrEnum):
     NOT_FINISHED = "run not finished"
     TOO_FEW_ROUNDS = "too few rounds"
     CUT_TRACE = "cut trace"
+    UNMARKED_STEPS = "one side without marked steps"
     GRAPH_CAPTURE = "capture of graphs"
     UNNAMED_CODE = "compiled code without names"
     EMPTY_TRACE = "empty trace"
@@ -108,6 +109,8 @@ def _without_verdict(c: CandidateComparison) -> Claim:
         return Claim.TOO_FEW_ROUNDS
     if c.cut_traces:
         return Claim.CUT_TRACE
+    if c.unmarked_traces:
+        return Claim.UNMARKED_STEPS
     if c.graph_captures:
         return Claim.GRAPH_CAPTURE
     if c.unnamed_code:

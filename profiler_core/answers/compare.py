@@ -189,6 +189,13 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
             "compared"
         ),
     ]
+    unmarked_traces: Annotated[
+        tuple[str, ...],
+        means(
+            "labels of the sides whose trace marks no steps where the other's does: nothing of it "
+            "is compared"
+        ),
+    ]
     graph_captures: Annotated[
         tuple[str, ...],
         means(

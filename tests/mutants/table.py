@@ -629,6 +629,25 @@ MUTANTS = (
         ("ledger/test_parts_of_operators.py",),
     ),
     Mutant(
+        "ledger/worth.py", "a node goes to the operator that it was decomposed from",
+        "return ONLY_THE_LINE if operator.op in node.part_of else PART_OF_ANOTHER",
+        "return ONLY_THE_LINE", ("ledger/test_fused_neighbours.py",),
+    ),
+    Mutant(
+        "ledger/filling.py", "what an alignment leaves goes to the operator that it is part of",
+        "for x in whole or here or beside:", "for x in here or beside:",
+        ("ledger/test_fused_neighbours.py",),
+    ),
+    Mutant(
+        "ledger/fused_neighbours.py", "neighbours join where one of their kernels reduces",
+        "        and any(each.is_reduction for each in (kernel, *near))\n", "",
+        ("ledger/test_fused_neighbours.py",),
+    ),
+    Mutant(
+        "ledger/fused_neighbours.py", "an operator with a node of its own name joins no other",
+        " and not is_whole", "", ("ledger/test_fused_neighbours.py", "ledger/test_accuracy.py"),
+    ),
+    Mutant(
         "ledger/matching.py", "what libraries compute is left over in order",
         "    reach_libraries(a, b, match)\n", "", ("ledger/test_accuracy.py",),
     ),
@@ -639,8 +658,8 @@ MUTANTS = (
     ),
     Mutant(
         "ledger/split_reductions.py", "a first half reduces",
-        "        and item.op.startswith(_REDUCTIONS)\n        and item.shapes[-1:]",
-        "        and item.shapes[-1:]", ("ledger/test_split_reductions.py",),
+        "return item.is_reduction and item.shapes[-1:]", "return item.shapes[-1:]",
+        ("ledger/test_split_reductions.py",),
     ),
     Mutant(
         "ledger/anchors.py", "casts that are fused elsewhere too are left to the order",

@@ -29,7 +29,10 @@ def line_of_candidate(gap: Gap) -> None:
     weak = [x for x, y in gap.around if not (x.op == y.op and x.is_anchor)]
     for y in gap.untied(gap.candidate):
         here = [x for x in gap.baseline if x.units and x.labels & y.labels]
-        for x in here or [x for x in weak if x.units and x.labels & y.labels]:
+        beside = [x for x in weak if x.units and x.labels & y.labels]
+        around = (x for x, _ in gap.around if x.units and x.labels & y.labels)
+        whole = [x for x in (*here, *around) if x.op in y.part_of]
+        for x in whole or here or beside:
             gap.tie(x, y, "source line")
 
 

@@ -13,7 +13,7 @@ from profiler_core.analysis.ledger.operators import (
 )
 from profiler_core.analysis.ledger.ownership import Ownership
 from profiler_core.analysis.ledger.program import Item
-from profiler_core.model.inductor import CompiledGraph, GraphNode
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode
 
 
 def graph_items(
@@ -48,6 +48,7 @@ def graph_items(
         item.units, item.run, item.code = units, execution.run, code
         item.labels = frozenset((source,)) if source else frozenset()
         item.is_part = _is_part(common, [graph.calls[call].name for call in calls])
+        item.part_of = _part_of(common, [graph.calls[call] for call in calls])
         items.append(item)
     _tie_calls(graph, owned, units_of, first_unit, ties)
     for call, numbers in units_of.items():
@@ -78,6 +79,17 @@ def _is_part(common: str, calls: Sequence[str]) -> bool:
     """
     names = [operators_of_kernel(call) for call in calls if is_generated(call)]
     return bool(names) and len(names) == len(calls) and not any(common in name for name in names)
+
+
+def _part_of(common: str, calls: Sequence[GeneratedCall]) -> frozenset[str]:
+    """The operators of before decomposition that the comments above a node's kernels name.
+
+    Empty where the node stands among them itself, and where a call has no comment.
+    """
+    named = [frozenset(map(operator, call.original_aten)) - KERNEL_FREE for call in calls]
+    if not all(named) or any(common in names for names in named):
+        return frozenset()
+    return frozenset().union(*named)
 
 
 def _tie_calls(

@@ -25,6 +25,7 @@ from profiler_core.analysis.ledger.anchors import (
 )
 from profiler_core.analysis.ledger.attention_parts import parts_by_name
 from profiler_core.analysis.ledger.filling import fill
+from profiler_core.analysis.ledger.fused_neighbours import join_neighbours
 from profiler_core.analysis.ledger.gap import Gap
 from profiler_core.analysis.ledger.match import (
     Evidence,
@@ -144,6 +145,8 @@ def _match_segment(
     if left.phase == "backward":
         reach_lines(a, b, pairs, match, labels_of)
     realign(left.items, right.items, match)
+    if left.phase != "update":
+        join_neighbours(left.items, right.items, match)
     for operators, kernels in shuffled:
         _doubt_names(operators, kernels, left.phase, match)
 
@@ -257,7 +260,7 @@ def _align(
         shapes = item.shapes if item.by_kernel_name else item.shapes[:2]
         return (
             item.op, item.inner, item.fresh, item.labels, shapes, item.extent, item.layouts,
-            item.is_part,
+            item.is_part, item.part_of,
         )  # fmt: skip
 
     lefts: dict[tuple[object, ...], int] = {}

@@ -53,6 +53,7 @@ class Item:
         frozenset()
     )  # of a product's kernels: "tn" where a factor is transposed
     extent: Extent | None = None  # of a product, where its tensors' shapes are known
+    part_of: frozenset[str] = frozenset()  # operators that a node was decomposed from, as told
     is_part: bool = False  # of another operator, which the kernels that compute it are named after
 
     @property
@@ -70,9 +71,12 @@ class Item:
     @property
     def only_copies(self) -> bool:
         """A generated kernel that only casts or rearranges, by what is new in its name."""
-        return (
-            self.by_kernel_name and self.fresh <= _COPYING and not self.op.startswith(_REDUCTIONS)
-        )
+        return self.by_kernel_name and self.fresh <= _COPYING and not self.is_reduction
+
+    @property
+    def is_reduction(self) -> bool:
+        """A generated kernel that reduces, by its name."""
+        return self.by_kernel_name and self.op.startswith(_REDUCTIONS)
 
     @property
     def is_composite(self) -> bool:

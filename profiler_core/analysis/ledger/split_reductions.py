@@ -13,7 +13,6 @@ from math import prod
 from profiler_core.analysis.ledger.extents import Shape
 from profiler_core.analysis.ledger.program import Item
 
-_REDUCTIONS = ("triton_red", "triton_per")
 _NEAR = 12  # generated kernels between the halves: the scheduler runs independent ones together
 
 
@@ -38,7 +37,7 @@ def first_halves(items: Sequence[Item]) -> dict[int, int]:
 
 def _chunks(item: Item) -> Shape | None:
     """What a second half is handed, once or for several sums: one axis more than its results."""
-    if not item.by_kernel_name or not item.op.startswith(_REDUCTIONS) or not item.shapes:
+    if not item.is_reduction or not item.shapes:
         return None
     given = item.shapes[0]
     results = list(dropwhile(lambda shape: shape == given, item.shapes))
@@ -50,9 +49,4 @@ def _chunks(item: Item) -> Shape | None:
 
 def _writes(item: Item, chunks: Shape) -> bool:
     """Is it a reduction whose results, which come last, have this shape?"""
-    return (
-        item.by_kernel_name
-        and item.op.startswith(_REDUCTIONS)
-        and item.shapes[-1:] == (chunks,)
-        and item.shapes[0] != chunks
-    )
+    return item.is_reduction and item.shapes[-1:] == (chunks,) and item.shapes[0] != chunks

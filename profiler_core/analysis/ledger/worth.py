@@ -10,6 +10,7 @@ from profiler_core.analysis.ledger.program import Item, Phase
 # between it and the next, and in a backward one of the same source line outweighs some of others.
 VIEW = 2
 ONLY_THE_LINE = 3
+PART_OF_ANOTHER = 1  # but Inductor says that the node is part of other operators
 MISSHAPEN = 1  # the name has the operator, but no tensor of its size, or of its index's
 NAMED_IN_KERNEL = 4
 NEWLY_NAMED = 2  # and no generated kernel just before has it in its name
@@ -38,12 +39,20 @@ def worth(a: Item, b: Item, phase: Phase) -> int:
     same_line = bool(a.labels & b.labels)
     if not related(a, b):
         if phase == "backward":
-            return ONLY_THE_LINE if same_line else 0
+            return _of_one_line(a, b) if same_line else 0
         return _worth_of_libraries(a, b)
     value = _of_one_name(a, b, phase)
     if a.extent and b.extent:
         return value  # their shapes agree, however they are written
     return max(1, value + shape_bonus(a, b))
+
+
+def _of_one_line(a: Item, b: Item) -> int:
+    """Of a gradient and a node of its source line, which may be what it was decomposed into."""
+    for operator, node in ((a, b), (b, a)):
+        if node.part_of:
+            return ONLY_THE_LINE if operator.op in node.part_of else PART_OF_ANOTHER
+    return ONLY_THE_LINE
 
 
 def _of_one_name(a: Item, b: Item, phase: Phase) -> int:

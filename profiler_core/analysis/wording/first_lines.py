@@ -7,7 +7,7 @@ from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.group_marks import group_marks
 from profiler_core.analysis.ledger.result import changed
 from profiler_core.analysis.summary import Summary
-from profiler_core.analysis.trace_notes import cut_clause
+from profiler_core.analysis.trace_notes import cut_clause, unmarked_clause
 from profiler_core.analysis.wording.sentence import clause, clipped, counted, listed
 from profiler_core.units import (
     format_change_between,
@@ -30,15 +30,17 @@ def kernels_line(
     of: int = -1,
     cut: Sequence[str] = (),
     on_host: Collection[int] = (),
+    unmarked: Sequence[str] = (),
 ) -> str:
     """How many kernels a step has in each run, and how much of their time the first five take.
 
     Args:
         labels: of the runs, the baseline first.
-        rows: all kernels of these runs, per step; with `cut` in all steps.
+        rows: all kernels of these runs, per step; with `cut` or `unmarked` in all steps.
         of: place of the run whose kernels are weighed; the last one by default.
         cut: labels of the runs of whose traces a part is missing; with one, nothing is compared.
         on_host: places of the runs of which the rows are operators, with the host's times.
+        unmarked: labels of the runs whose traces mark no steps, where others do; likewise.
     """
     if not rows or not labels:
         return ""
@@ -49,6 +51,10 @@ def kernels_line(
         many = _of_one(counts[0], bool(cut), bool(on_host))
     elif cut:
         many = f"{_not_compared(cut)}; {_what_there_is(counts, names, on_host)}"
+    elif unmarked:
+        why = unmarked_clause([clipped(label, _LONGEST) for label in unmarked])
+        there_is = _what_there_is(counts, names, on_host)
+        return f"Not compared: {why} {there_is[0].upper()}{there_is[1:]}."
     elif len(names) == 2:
         many = f"{counts[0]} → {counts[1]} kernels per step from {names[0]} to {names[1]}"
     else:

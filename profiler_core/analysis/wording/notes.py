@@ -139,7 +139,7 @@ def _step_time(pair: CandidateComparison) -> list[str]:
             "Step times are on the profiler's clock, which slows the host: "
             "at least one of the runs was not timed without it."
         ]
-    if time.clock is None and pair.cut_traces:
+    if time.clock is None and (pair.cut_traces or pair.unmarked_traces):
         return []  # the verdict says it
     if time.clock is None:
         return ["Step times cannot be compared: at least one run has neither rounds nor steps."]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.environment import of_workload
 from profiler_core.analysis.step_time import StepTime
-from profiler_core.analysis.trace_notes import WHAT_IS_LEFT, cut_clause
+from profiler_core.analysis.trace_notes import WHAT_IS_LEFT, cut_clause, unmarked_clause
 from profiler_core.analysis.unnamed_code import unnamed_code_clause
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.compile_cost import compile_cost_sentence
@@ -96,6 +96,9 @@ def _alone(comparison: ComparedNumbers) -> Phrase:
         return (Strong(f"The trace of {side.label} is cut"), f": {WHAT_IS_LEFT}")
     if cut:
         return (Strong("Not compared"), f": {cut_clause(cut)}")
+    unmarked = [run.label for run in (side, *comparison.sides) if run.is_unmarked]
+    if unmarked and comparison.candidates:
+        return (Strong("Not compared"), f": {unmarked_clause(unmarked)}")
     if side.step_time_ns is None:
         return (side.label,)
     # Without annotations the trace may hold any number of steps.
@@ -243,6 +246,10 @@ def _cut_trace(c: CandidateComparison) -> Statement:
     return _incomparable(c, cut_clause(c.cut_traces))
 
 
+def _unmarked_steps(c: CandidateComparison) -> Statement:
+    return _incomparable(c, unmarked_clause(c.unmarked_traces))
+
+
 def _graph_capture(c: CandidateComparison) -> Statement:
     return _incomparable(c, graph_capture_clause(c.graph_captures))
 
@@ -290,6 +297,7 @@ _CLAIMS: Mapping[Claim, Callable[[CandidateComparison], Statement]] = {
     Claim.NOT_FINISHED: _not_finished,
     Claim.TOO_FEW_ROUNDS: _too_few_rounds,
     Claim.CUT_TRACE: _cut_trace,
+    Claim.UNMARKED_STEPS: _unmarked_steps,
     Claim.GRAPH_CAPTURE: _graph_capture,
     Claim.UNNAMED_CODE: _unnamed_code,
     Claim.EMPTY_TRACE: _empty_trace,

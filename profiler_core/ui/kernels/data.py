@@ -30,6 +30,7 @@ class Kernels:
     rows: tuple[KernelRow, ...]
     shown: tuple[ShownRun, ...]  # as in rows
     span: str  # what the times and calls are of: with a cut trace no step is whole
+    unmarked: tuple[str, ...] = ()  # labels of the runs without steps, where others have some
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -93,15 +94,17 @@ def kernels_of(choice: Choice) -> Kernels:
         problem, remedy = problems[-1]
         raise NothingToAnalyse(problem, remedy=remedy)
     shown = _on_one_axis(shown)
-    is_cut = any(run.run.trace is not None and run.run.trace.tally.is_cut for run in shown)
-    rows = comparison.kernels_in_all_steps if is_cut else comparison.kernels
+    sides = (comparison.numbers.baseline, *comparison.numbers.sides)
+    unmarked = tuple(run.label for run in shown if sides[run.number].is_unmarked)
+    are_whole = all(sides[run.number].has_whole_steps for run in shown)
+    rows = comparison.kernels if are_whole else comparison.kernels_in_all_steps
     of_shown = [comparison.traced.index(run.number) for run in shown]
     rows = tuple(
         replace(row, sides=tuple(row.sides[run] for run in of_shown))
         for row in rows
         if any(row.sides[run] is not None for run in of_shown)
     )
-    return Kernels(rows, tuple(shown), "in the trace" if is_cut else "per step")
+    return Kernels(rows, tuple(shown), "per step" if are_whole else "in the trace", unmarked)
 
 
 def _on_one_axis(shown: list[ShownRun]) -> list[ShownRun]:

@@ -10,6 +10,7 @@ from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
+from profiler_core.ui.cut_traces import cut_traces
 from profiler_core.ui.fusion.data import fused
 from profiler_core.ui.links import plain_option
 from profiler_core.ui.reading import trace_path
@@ -63,7 +64,8 @@ def shown_of(choice: Choice, number: int) -> Shown:
     """The baseline beside one candidate; without any candidate alone.
 
     Raises:
-        NothingToAnalyse: a run has no trace, or the two cannot be matched.
+        NothingToAnalyse: a run has no trace, that of one alone is cut, or the two cannot be
+            matched.
         BadInput: a trace cannot be read.
     """
     comparison = choice.comparison
@@ -71,6 +73,8 @@ def shown_of(choice: Choice, number: int) -> Shown:
         trace_path(choice.baseline, comparison.baseline)
         label = comparison.labels[0]
         alone = comparison.baseline
+        if alone.required_summary().is_cut:  # what is left of a step would count as one
+            raise cut_traces([label])
         return Shown(alone.divided, (label, label), 0, alone)
     pair = fused(choice, number)
     return Shown(pair.divided, pair.labels, number + 1, pair)

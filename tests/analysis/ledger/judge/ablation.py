@@ -26,8 +26,9 @@ from tests.analysis.ledger.judge.verdict import judge
 # Functions of the matching that return pairs or tie items: without them nothing is added.
 _MATCHING = ("pairs_by_size", "in_doubt", "_doubt_names", "kernels_by_size", "reach", "reach_lines",
              "reach_libraries", "parts_by_name", "_match_optimizers",
-             "match_exchange", "realign")  # fmt: skip
+             "match_exchange", "realign", "join_neighbours")  # fmt: skip
 _WEIGHTS = {
+    "PART_OF_ANOTHER": worth.ONLY_THE_LINE,
     "POINTWISE": 0,
     "NAMED_IN_KERNEL": 0,
     "NEWLY_NAMED": 0,
@@ -35,6 +36,7 @@ _WEIGHTS = {
     "SAME_KERNEL": worth.NAMED_IN_KERNEL,
 }
 _REASONS = {
+    "PART_OF_ANOTHER": "Inductor's comment says what else of its line a node was decomposed from",
     "POINTWISE": "cuDNN computes 1x1 convolutions with kernels that are named as products",
     "NAMED_IN_KERNEL": "Inductor names a kernel by what it computes",
     "NEWLY_NAMED": "what no kernel just before names is this one's",
@@ -121,10 +123,11 @@ def watched(acting: set[str]) -> Iterator[None]:
     names = noting("worth_of_names", worth.worth_of_names)
     new += [((module, "worth_of_names"), names) for module in (worth, filling, moved)]  # fmt: skip
     new.append(((worth, "_worth_of_libraries"), noting("POINTWISE", worth._worth_of_libraries)))
+    new.append(((worth, "_of_one_line"), noting("PART_OF_ANOTHER", worth._of_one_line)))
     with _replaced(new):
         yield
     if "worth_of_names" in acting:
-        acting.update(set(_WEIGHTS) - {"POINTWISE"})
+        acting.update(set(_WEIGHTS) - {"POINTWISE", "PART_OF_ANOTHER"})
 
 
 def _state(args: Iterable[object]) -> list[int]:

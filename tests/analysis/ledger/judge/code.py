@@ -39,6 +39,7 @@ class Call:
     computed: frozenset[str] = frozenset()  # of these, what is stored and what leads to it
     stored: tuple[str, ...] = ()
     is_decided: bool = True
+    aten: frozenset[str] = frozenset()  # operators of before decomposition, by its comment
 
 
 @dataclass
@@ -67,6 +68,7 @@ def read_calls(
     aliases: dict[str, str] = {}
     reused: dict[str, str] = {}  # buffer -> the one whose memory and content it takes over
     names: tuple[str, ...] = ()
+    aten: tuple[str, ...] = ()
     handle = ""
 
     def buffer(name: str) -> str:
@@ -77,6 +79,7 @@ def read_calls(
     for row in body.splitlines():
         if sources := SOURCES.search(row):
             names = tuple(n.strip() for n in sources["names"].split(",") if n.strip())
+            aten = tuple(bare(n.strip()) for n in (sources["aten"] or "").split(",") if n.strip())
             continue
         if found := _HANDLE.search(row):
             handle = found["handle"]
@@ -125,9 +128,10 @@ def read_calls(
                 in_order=_in_order(used, arguments),
                 at=tuple(names_of[0] if names_of else "" for names_of in used),
                 listed=tuple(dict.fromkeys(n for n in listed if n in known)),
+                aten=frozenset(aten),
             )
         )
-        names, handle = (), ""
+        names, aten, handle = (), (), ""
     return calls, kernels, reused
 
 

@@ -9,7 +9,10 @@ _KERNEL = re.compile(
     r"^(?P<name>\w+) = async_compile\.(?P<kind>triton|cpp_pybinding)\((?:'(?P<function>\w+)')?",
     re.M,
 )
-SOURCES = re.compile(r"Topologically Sorted Source Nodes: \[(?P<names>[^\]]*)\]")
+SOURCES = re.compile(
+    r"Topologically Sorted Source Nodes: \[(?P<names>[^\]]*)\]"
+    r"(?:, Original ATen: \[(?P<aten>[^\]]*)\])?"
+)
 _MAPPED = re.compile(r"^#   (?P<source>\S*) => (?P<nodes>.+)$")
 _FRAGMENT = re.compile(r"^#   %(?P<name>\w+) :.*?(?P<rest>= .*)$")
 _TARGET = re.compile(r"call_function\[target=([\w.]+)\]\(args = (.*)$")

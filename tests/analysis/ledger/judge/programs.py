@@ -34,6 +34,7 @@ class Instance:
     line: str = ""  # of its source; a gradient: of the operator that it is the gradient of
     is_node: bool = False
     numbers: tuple[int, ...] = ()
+    part_of: frozenset[str] = frozenset()  # operators that it was decomposed from, by a comment
     is_busy: bool = False  # does any device event compute it?
     cluster: object = None  # what it shares with the other side's
 
@@ -131,7 +132,10 @@ def _run(
     events: Dealt = []
     for (_, event, _, _), calls in zip(pieces, calls_of, strict=True):
         nodes = {n for call in calls if call.is_decided for n in call.computed}
-        events.append((event, tuple(dict.fromkeys(i for n in nodes for i in of_node(n)))))
+        computed = tuple(dict.fromkeys(i for n in nodes for i in of_node(n)))
+        for instance in computed:
+            instance.part_of |= {name for call in calls for name in call.aten} - {instance.op}
+        events.append((event, computed))
     return instances, [*copies, *events]
 
 

@@ -274,7 +274,11 @@ def _align_blocks(
 
 
 def _products(left: list[Instance], right: list[Instance], cluster: tuple[object, ...]) -> None:
-    """One block: its products face those of equal shapes, the rest is one thing."""
+    """One block: its products face those of equal shapes, the rest is one thing.
+
+    But for the sums of a convolution's bias, by which Inductor writes what they are part of: they
+    are the convolution's, the only one of the block.
+    """
     seen: tuple[Counter[object], Counter[object]] = (Counter(), Counter())
     for side, every in enumerate((left, right)):
         for instance in every:
@@ -283,5 +287,8 @@ def _products(left: list[Instance], right: list[Instance], cluster: tuple[object
     for every in (left, right):
         for instance in every:
             key = (instance.op, instance.shapes[:2])
+            if instance.part_of and instance.part_of <= set(_PRODUCTS):
+                of_it = [k for k in seen[0].keys() | seen[1].keys() if k[0] in instance.part_of]
+                key = of_it[0] if len(of_it) == 1 else key
             alone = seen[0][key] == seen[1][key] == 1
             instance.cluster = (*cluster, key) if alone else cluster

@@ -1,0 +1,111 @@
+"""Operators that kernels compute together are one group, with their kernels and no others.
+
+The judge is Inductor's comment above each call of its code ("Original ATen: […]"), read as text:
+no kernel lies in a group of operators of which it names none. A batch norm's gradient had the sums
+of a convolution's bias for its kernels, and its own were told as those of a relu, "slower by
+290 µs"; within one source line nothing else tells them apart.
+"""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from profiler_core.analysis.ledger.folding import fold
+from profiler_core.analysis.ledger.operators import operator
+from profiler_core.analysis.work import device_work
+from profiler_core.session.comparison import Comparison
+from tests.analysis.ledger.pairs import CAPTURES
+
+SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
+_RUN = re.compile(r"^\s+(\w+)\.run\(")
+_ATEN = re.compile(r"Original ATen: \[([^\]]*)\]")
+
+
+def _modules(folder: Path) -> list[str]:
+    """The generated modules of a run's structured log: lines that a tab begins."""
+    modules: list[str] = []
+    (path,) = (folder / "torch_trace").iterdir()
+    is_code = False
+    for line in gzip.decompress(path.read_bytes()).decode("utf-8", "replace").splitlines(True):
+        if not line.startswith("\t"):
+            is_code = '"inductor_output_code"' in line
+            modules += [""] if is_code else []
+        elif is_code:
+            modules[-1] += line[1:]
+    return modules
+
+
+def _calls(code: str) -> list[tuple[str, frozenset[str]]]:
+    """(kernel, operators of before decomposition) of each call in order."""
+    calls, named = [], ""
+    starts = [code.find(head) for head in ("def partition_", "def call(") if head in code]
+    for row in code[min(starts) :].splitlines():
+        if found := _ATEN.search(row):
+            named = found[1]
+        elif call := _RUN.match(row):
+            parts = (part.strip().removeprefix("aten.") for part in named.split(","))
+            calls.append((call[1], frozenset(operator(f"aten::{part}") for part in parts if part)))
+    return calls
+
+
+@pytest.mark.parametrize("variant", ["default", "reduce-overhead"])
+def test_no_kernel_lies_among_operators_of_which_it_names_none(variant):
+    sample = SAMPLES / "simplecnn-training"
+    pair = Comparison.open([sample / "eager", sample / variant]).pairs[0]
+    work = device_work(pair.runs[1].trace)
+    starts, names = work["ts_ns"].to_list(), work["name"].to_list()
+    launched = [
+        (str(names[row]), pair.ledger.candidate_group[row])
+        for row in sorted(range(work.height), key=starts.__getitem__)
+        if str(names[row]).startswith("triton_") and pair.ledger.candidate_group[row] >= 0
+    ]
+    every = [calls for code in _modules(sample / variant) if (calls := _calls(code))]
+    n_judged = at = 0
+    while at < len(launched):
+        here = [name for name, _ in launched[at:]]
+        calls = next(c for c in every if here[: len(c)] == [name for name, _ in c])
+        for (name, aten), (_, number) in zip(calls, launched[at:], strict=False):
+            group = pair.ledger.groups[number]
+            ops = {operator(each.op) for each in group.baseline.operators}
+            assert not ops or not aten or ops & aten, (group.title, name, aten)
+            n_judged += bool(ops and aten)
+        at += len(calls)
+    assert n_judged == len(launched) > 100
+
+
+def test_a_batch_norm_and_its_relu_are_one_group_without_a_log():
+    """ "Most is lost in 33 threshold_backward (+291 µs)", whose kernels were the batch norm's."""
+    folders = [CAPTURES / f"resnet50_train.{mode}+amp+cl" for mode in ("eager", "default")]
+    bare = Comparison.open([folder / "trace.json.gz" for folder in folders]).pairs[0]
+    logged = Comparison.open(folders).pairs[0]
+    times: list[list[float]] = []
+    for pair in (bare, logged):
+        of_norms = [
+            group
+            for group in fold(pair.ledger.groups)
+            if {"aten::threshold_backward", "aten::native_batch_norm_backward", "aten::relu"}
+            & {each.op for each in group.first.baseline.operators}
+        ]
+        assert all(group.delta_ns < 0 for group in of_norms), [g.title for g in of_norms]
+        sides = ((g.baseline_ns, g.candidate_ns) for g in of_norms)
+        times.append([sum(side) for side in zip(*sides, strict=True)])
+    for without, with_log in zip(*times, strict=True):
+        assert without == pytest.approx(with_log, rel=0.06)
+
+
+def test_a_pool_that_reads_what_a_batch_norm_stored_is_a_group_of_its_own():
+    """Its kernel has the batch norm and the relu in its name, and computes neither."""
+    folders = [CAPTURES / f"resnet50_b32.{mode}" for mode in ("eager", "default")]
+    pair = Comparison.open([folder / "trace.json.gz" for folder in folders]).pairs[0]
+    titles = [group.title for group in pair.ledger.groups]
+    assert titles.count("max_pool2d") == 1
+
+
+def test_an_operator_with_a_kernel_of_its_own_joins_no_neighbour_that_is_named_after_both():
+    """The dropout's kernel hands its result on; the pool's gradient is computed by a library."""
+    sample = SAMPLES / "simplecnn-training"
+    pair = Comparison.open([sample / "eager", sample / "default"]).pairs[0]
+    titles = {group.title for group in pair.ledger.groups}
+    assert {"native_dropout_backward", "_adaptive_avg_pool2d_backward"} <= titles
