@@ -6,7 +6,7 @@ network whose tensors change from stage to stage has "16 conv2d, 41.0 to 76.0 µ
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,8 @@ from profiler_core.units import format_durations
 # Of the longest to the shortest of equal groups: what one shape's kernels differ by where no
 # shapes say that they are of one.
 _ALIKE = 1.5
+
+Lines = tuple[str, ...]  # "bert.py:151", those that a group comes from
 
 
 @dataclass(frozen=True)
@@ -169,14 +171,37 @@ def fold(
         groups: of a ledger.
         numbers: which of them; all by default.
     """
-    kinds: dict[object, list[int]] = {}
+    kinds: dict[object, dict[Lines, list[int]]] = {}
     for number in range(len(groups)) if numbers is None else numbers:
-        kinds.setdefault(_likeness(groups[number]), []).append(number)
+        lines, likeness = (
+            tuple(line for line, _ in groups[number].sources),
+            _likeness(groups[number]),
+        )
+        kinds.setdefault(likeness, {}).setdefault(lines, []).append(number)
     folded = [
         FoldedGroup(tuple(groups[number] for number in same), tuple(same))
-        for same in kinds.values()
+        for by_lines in kinds.values()
+        for same in _with_what_all_share(by_lines)
     ]
-    return tuple(sorted(folded, key=lambda group: group.delta_ns))
+    return tuple(sorted(folded, key=lambda group: (group.delta_ns, group.numbers)))
+
+
+def _with_what_all_share(by_lines: Mapping[Lines, list[int]]) -> list[list[int]]:
+    """Groups of the same operators by their lines; one that has further lines joins the many.
+
+    The first of equal layers also makes what all of them use, such as a mask.
+    """
+    joined = {lines: list(numbers) for lines, numbers in by_lines.items()}
+    for lines, numbers in by_lines.items():
+        many = [
+            other
+            for other, others in by_lines.items()
+            if other and set(other) < set(lines) and len(others) > len(numbers)
+        ]
+        if many:
+            into = max(many, key=lambda other: len(by_lines[other]))
+            joined[into] += joined.pop(lines)
+    return [sorted(numbers) for numbers in joined.values()]
 
 
 def in_program_order(groups: Sequence[FusionGroup]) -> tuple[FoldedGroup, ...]:
@@ -187,11 +212,11 @@ def in_program_order(groups: Sequence[FusionGroup]) -> tuple[FoldedGroup, ...]:
 
 
 def _likeness(group: FusionGroup) -> object:
-    lines = tuple(label for label, _ in group.sources)
+    """What equal groups have in common, but for their lines."""
     if group.baseline.operators:
         times = sorted((o.op, round(group.per_own_step(o.n, 0))) for o in group.baseline.operators)
-        return group.kind, group.phase, lines, tuple(times)
+        return group.kind, group.phase, tuple(times)
     names = tuple(
         sorted(operator.op.rstrip("0123456789") for operator in group.candidate.operators)
     )
-    return group.kind, group.phase, lines, names
+    return group.kind, group.phase, names

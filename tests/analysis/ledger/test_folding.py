@@ -1,5 +1,7 @@
 """Equal groups as one, nothing lost."""
 
+from dataclasses import replace
+
 import pytest
 
 from profiler_core.analysis.ledger.folding import fold, in_program_order
@@ -57,3 +59,23 @@ def test_the_stages_of_a_resnet_are_not_called_equal():
     (stages,) = [label for label in labels if label.startswith("11 batch_norm + add + relu")]
     assert stages.endswith(" µs")
     assert not any(label.startswith("16 ×") for label in labels)
+
+
+def test_a_group_that_also_makes_what_its_like_use_is_one_of_them():
+    """The first layer's attention also computes the mask, from a line of its own."""
+    lines = (("sdpa.py:158", "attn = sdpa("), ("sdpa.py:168", "attn.transpose(1, 2)"))
+    mask = (("masking.py:90", "return q_idx >= 0"),)
+    first, *others = (
+        replace(a_group(8, 1_000), sources=sources)
+        for sources in ((*lines, *mask), lines, lines, mask)
+    )
+    of_masks, of_layers = sorted(fold([first, *others]), key=lambda one: len(one.groups))
+    assert (of_layers.numbers, of_masks.numbers) == ((0, 1, 2), (3,))
+    assert of_layers.title == "3 × convolution_backward"
+
+
+def test_a_group_of_further_lines_joins_none_that_are_fewer():
+    lines, further = (("a.py:1", "x + 1"),), (("a.py:2", "x + 2"),)
+    groups = [replace(a_group(8, 1_000), sources=(*lines, *further)) for _ in range(2)]
+    shown = fold([replace(groups[0], sources=lines), *groups])
+    assert {one.numbers for one in shown} == {(0,), (1, 2)}
