@@ -219,6 +219,19 @@ def test_the_answer_says_of_an_operator_that_it_is_one_and_why_no_module_has_a_c
     )
 
 
+def test_the_layers_that_the_answer_names_are_no_containers():
+    """Eight Sequentials hold nearly all of a ResNet: "8 × Sequential take 1.45 ms" said nothing."""
+    parts = ("a.0", "a.1", "b.0", "b.1")
+    side = a_side(*(work(100, **{part: 1}) for part in parts))
+    held = (("a", "Sequential"), ("b", "Sequential"))
+    classes = (*held, *((part, "Block") for part in parts))
+    ledger = a_ledger(a_group(side, side), classes=classes)
+    tree = module_tree(ledger, (None, None))
+    assert row_title(tree.by_class[0]) == "2 × Sequential"
+    line = most_expensive(tree, operator_rows(ledger), ("eager", "default"), is_pair=True)
+    assert line.endswith(" 4 × Block take 200 ns (+0 ns).")
+
+
 def test_layers_gain_nothing_where_nobody_knows_what_lies_in_them():
     """Kernels that CUDA graphs replay lie in no module: "2 layers take 0 ns (−150 ns)" is false."""
     layers = a_side(work(200, **{"h.0": 1}), work(200, **{"h.1": 1}))

@@ -114,7 +114,8 @@ def test_hints_context_and_registry_id_are_read():
          "re-record", "function 3 exceeding max re-recording limit (=128) on …", None),
         (["CUDAGraph supports dynamic shapes by recording a new graph for each distinct input "
           "size. We have observed 9 distinct sizes."],
-         "re-record", "a new graph for each of 9 distinct input sizes", None),
+         "re-record", "a new graph for each of at least 9 distinct input sizes, as many as there "
+         "were when PyTorch warned", None),
         (["    op3: reason=cpu ops, ir=FallbackKernel, fx=aten.item",
           '         File "/x/m.py", line 7, in f'], "partition", "cpu ops", 7),
     ],

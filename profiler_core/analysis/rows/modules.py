@@ -32,6 +32,7 @@ NO_MODULES = (
 )
 
 _LONGEST = 72  # characters of a name
+_CONTAINERS = ("Sequential", "ModuleList", "ModuleDict")  # torch.nn's: they only hold layers
 _MOST_OTHERS = 3
 _NEWS = 0.005  # of the step: a smaller change has no colour
 
@@ -86,7 +87,13 @@ def most_expensive(
     if untold:
         return f"{sentence} {untold}"
     layers = next(
-        (row for row in tree.by_class if len(row.members) > 1 or row.n_merged is not None), None
+        (
+            row
+            for row in tree.by_class
+            if (len(row.members) > 1 or row.n_merged is not None)
+            and row.class_name not in _CONTAINERS
+        ),
+        None,
     )
     if layers is None:
         return sentence

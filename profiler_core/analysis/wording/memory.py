@@ -22,11 +22,16 @@ def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:
     before, after = comparison.peak_bytes
     baseline, candidate = labels
     verb = "reserves" if comparison.peak_of == "reserved" else "allocates"
+    peaks = format_bytes(before), format_bytes(after)
+    if peaks[0] == peaks[1]:
+        return f"{candidate} {verb} as much as {baseline}: {peaks[1]}."
     if abs(after / before - 1) < _ALIKE:
-        return f"{candidate} {verb} as much as {baseline}: {format_bytes(after)}."
+        return (
+            f"{candidate} {verb} about as much as {baseline} at its peak: {peaks[1]} against "
+            f"{peaks[0]}."
+        )
     return (
-        f"{candidate} {verb} {_amount(after / before)} at its peak: {format_bytes(after)} against "
-        f"{format_bytes(before)}."
+        f"{candidate} {verb} {_amount(after / before)} at its peak: {peaks[1]} against {peaks[0]}."
     )
 
 

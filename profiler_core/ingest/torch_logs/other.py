@@ -54,7 +54,9 @@ def parse_cudagraph(lines: Sequence[str]) -> CudaGraphEvent | None:
     sizes = SIZES.match(text)
     if sizes:
         return CudaGraphEvent(
-            kind="re-record", reason=f"a new graph for each of {sizes['n']} distinct input sizes"
+            kind="re-record",  # PyTorch warns once; more sizes may come
+            reason=f"a new graph for each of at least {sizes['n']} distinct input sizes, as many "
+            "as there were when PyTorch warned",
         )
     split = PARTITION.match(text) or PARTITION_NODE.match(text)
     if split:

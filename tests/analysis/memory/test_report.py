@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.peak import peak_memory
 from profiler_core.analysis.memory.report import memory_report
-from profiler_core.analysis.wording.memory import bound
+from profiler_core.analysis.wording.memory import bound, headline
 from profiler_core.model.run import Measurement
 from profiler_core.model.tally import CUT_SHORT
 from profiler_core.session.comparison import Comparison
@@ -92,3 +93,22 @@ def test_what_was_there_before_is_not_told_to_be_the_users_alone():
     ).pairs[0]
     said = bound(pair.memory, ("eager", "default"))[0]
     assert "optimizer state, workspaces of libraries), and fusion does not change it" in said
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        (119_510_000, "default reserves as much as eager: 120 MB."),
+        (
+            117_440_512,
+            "default reserves about as much as eager at its peak: 117 MB against 120 MB.",
+        ),
+        (110_000_000, "default reserves 8 % less at its peak: 110 MB against 120 MB."),
+    ],
+)
+def test_peaks_are_equal_where_they_read_the_same(after, told):
+    """120 → 117 MB, −2 % in the table, was "as much: 117 MB" above it."""
+    comparison = MemoryComparison(
+        "reserved", (119_537_664, after), None, (None, None), 0, None, None
+    )
+    assert headline(comparison, ("eager", "default")) == told
