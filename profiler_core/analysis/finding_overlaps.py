@@ -1,8 +1,9 @@
 """Which findings draw on the same time of a step, so that their stakes do not add up.
 
 Two overlap where both are about what the host does while the device waits, where they name the same
-kernels or groups as evidence, where the rules say so (`Finding.draws_on`), and where one is about
-the whole step. Findings without a number at stake overlap with nothing.
+kernels or groups as evidence, where the rules say so (`Finding.draws_on`), where one is all idle
+time that the host causes and the other takes some of it, and where one is about the whole step.
+Findings without a number at stake overlap with nothing.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ _HOST = frozenset(
         "synchronisations", "host_threads", "autotuning_in_steps", "recompiles",
     )
 )  # fmt: skip
+# Whose bound is all of that idle time.
+_ALL_OF_HOST = frozenset(("launch_bound", "host_threads"))
 _WHOLE_STEP = frozenset(("slower", "throttled"))
 
 
@@ -25,7 +28,8 @@ def overlaps(findings: Sequence[Finding]) -> tuple[tuple[int, ...], ...]:
         tuple(
             position
             for position, other in enumerate(findings)
-            if other is not own and _share(own, other)
+            if other is not own
+            and (_share(own, other) or _takes_idle(own, other) or _takes_idle(other, own))
         )
         for own in findings
     )
@@ -36,11 +40,13 @@ def together(findings: Sequence[Finding]) -> tuple[float, bool]:
 
     What was simulated counts with what it adds on one clock. Of other findings that overlap the one
     that stands first counts. A bound counts in place of what it overlaps with and exceeds: less
-    together than at most for one of them would contradict it.
+    together than at most for one of them would contradict it. Where it is all idle time that the
+    host causes, what else was simulated counts with what the device does less.
     """
     counted = _counted(findings)
+    has_idle = any(_is_all_idle(finding) for finding in counted)
     return (
-        sum(_amount_ns(finding) for finding in counted),
+        sum(_busy_ns(finding) if has_idle else _amount_ns(finding) for finding in counted),
         any(finding.is_bound for finding in counted),
     )
 
@@ -77,6 +83,19 @@ def _gains(finding: Finding) -> bool:
 
 def _amount_ns(finding: Finding) -> float:
     return finding.at_stake_ns or 0.0 if finding.on_top_ns is None else finding.on_top_ns
+
+
+def _busy_ns(finding: Finding) -> float:
+    amount_ns = _amount_ns(finding)
+    return amount_ns if finding.on_device_ns is None else min(amount_ns, finding.on_device_ns)
+
+
+def _is_all_idle(finding: Finding) -> bool:
+    return finding.is_bound and finding.key in _ALL_OF_HOST
+
+
+def _takes_idle(finding: Finding, other: Finding) -> bool:
+    return _is_all_idle(other) and _busy_ns(finding) < _amount_ns(finding)
 
 
 def _share(first: Finding, second: Finding) -> bool:

@@ -94,9 +94,15 @@ def on_one_clock(ordered: Iterable[Finding], engine: WhatIf) -> tuple[Finding, .
         and finding.prediction.basis == "simulated"
         and finding.prediction.expected_ns > 0
     }
-    added = {turn.key: turn.added_ns for turn in in_turn(changes, engine)}
+    turns = {turn.key: turn for turn in in_turn(changes, engine)}
     return tuple(
-        replace(finding, on_top_ns=max(0.0, added[number])) if number in added else finding
+        replace(
+            finding,
+            on_top_ns=max(0.0, turns[number].added_ns),
+            on_device_ns=max(0.0, turns[number].on_device_ns),
+        )
+        if number in turns
+        else finding
         for number, finding in enumerate(every)
     )
 

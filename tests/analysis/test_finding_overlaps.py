@@ -55,6 +55,24 @@ def test_a_bound_holds_for_what_it_overlaps_with() -> None:
     assert together([bound, breaks]) == (600_000.0, False)
 
 
+def test_idle_time_that_a_bound_holds_counts_once() -> None:
+    """ "At most 16.5 ms": 13.4 of idle time and 3.13 of the optimizer, 0.525 of it the device's."""
+    bound = finding("launch_bound", 13_400_000.0, at_most=True)
+    passes = replace(
+        finding("unfused_optimizer", 3_130_000.0), on_top_ns=3_130_000.0, on_device_ns=525_000.0
+    )
+    assert together([bound, passes]) == (13_925_000.0, True)
+    assert together([passes, bound]) == (13_925_000.0, True)
+    assert overlaps([bound, passes]) == ((1,), (0,))
+    on_device = replace(passes, on_top_ns=500_000.0)  # of what the device saves not all counts
+    assert overlaps([bound, on_device]) == ((), ())
+    threads = finding("host_threads", 13_400_000.0, at_most=True)
+    assert together([threads, passes]) == (13_925_000.0, True)
+    products = finding("half_precision", 1_000_000.0, at_most=True)  # of the device's time
+    assert together([bound, passes, products]) == (14_925_000.0, True)
+    assert together([passes, products]) == (4_130_000.0, True)
+
+
 def test_what_is_left_out_of_the_sum_and_promises_more_is_named() -> None:
     """A candidate that is 99 µs slower than eager stood first, "together 27 µs" above it."""
     breaks = replace(BREAKS, on_top_ns=100_000.0)

@@ -78,6 +78,8 @@ class Finding:
     filters: tuple[tuple[str, str], ...] = ()  # of the address of `page`, which then shows these
     # What it adds, ns per step, once those are done that save more; None: not simulated.
     on_top_ns: float | None = None
+    # Of that, what the device itself does less; the rest is idle time.
+    on_device_ns: float | None = None
 
     @property
     def is_bound(self) -> bool:

@@ -73,6 +73,16 @@ class WhatIf:
         scene = self.scene
         return None if scene is None else scene.step_ns * (1 - self._left(scene, changes, 1))
 
+    def on_device_ns(self, *changes: Change) -> float:
+        """What the device is expected to do less in a step; 0 where the trace has no steps."""
+        scene = self.scene
+        if scene is None:
+            return 0.0
+        before = load = scene.load(1)
+        for change in changes:
+            load = changed(load, change, scene, 1)
+        return float((before.device_ns - load.device_ns).sum()) / scene.two.n_steps
+
     def shows(self, change: Change) -> bool:
         """Does the trace show launches of the kernels that the change is about, if it is of any?"""
         if change.lever in EFFECTS and not change.kernels:

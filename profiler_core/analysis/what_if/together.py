@@ -12,11 +12,15 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class InTurn(Generic[Key]):
-    """One change after those before it, ns per step: what it adds, and what all save so far."""
+    """One change after those before it, ns per step: what it adds, and what all save so far.
+
+    on_device_ns: what the device does less by it; what it adds beyond that is idle time.
+    """
 
     key: Key
     added_ns: float
     saved_ns: float
+    on_device_ns: float
 
 
 def in_turn(changes: Mapping[Key, Change], engine: WhatIf) -> tuple[InTurn[Key], ...]:
@@ -28,14 +32,15 @@ def in_turn(changes: Mapping[Key, Change], engine: WhatIf) -> tuple[InTurn[Key],
     """
     left, done = dict(changes), list[Change]()
     turns: list[InTurn[Key]] = []
-    saved_ns = 0.0
+    saved_ns = device_ns = 0.0
     while left:
         by_key = {key: engine.expected_ns(*done, change) for key, change in left.items()}
         totals = {key: ns for key, ns in by_key.items() if ns is not None}
         if not totals:
             break
         best = max(totals, key=totals.__getitem__)
-        turns.append(InTurn(best, totals[best] - saved_ns, totals[best]))
-        saved_ns = totals[best]
         done.append(left.pop(best))
+        gone_ns = engine.on_device_ns(*done)
+        turns.append(InTurn(best, totals[best] - saved_ns, totals[best], gone_ns - device_ns))
+        saved_ns, device_ns = totals[best], gone_ns
     return tuple(turns)
