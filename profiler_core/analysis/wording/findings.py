@@ -85,7 +85,7 @@ def basis_text(prediction: Prediction | None, change: Change | None = None) -> s
     if _is_nothing(prediction):
         if prediction.basis != "simulated":
             return "It costs nothing here."
-        return f"{_replay(change)} saves nothing: something else is the limit here."
+        return f"{_replay(prediction, change)} saves nothing: something else is the limit here."
     interval = f"{amount_text(prediction)} ({interval_text(prediction)})"
     longer = format_duration(-prediction.expected_ns)
     slower = f"the step {longer} longer ({interval_text(prediction)})"
@@ -96,15 +96,18 @@ def basis_text(prediction: Prediction | None, change: Change | None = None) -> s
     if prediction.basis == "measured":
         return f"From {interval_text(prediction)}."
     if prediction.is_loss:
-        return f"{_replay(change)} makes {slower}: something else is the limit here."
-    return f"{_replay(change)} saves {interval}."
+        return f"{_replay(prediction, change)} makes {slower}: something else is the limit here."
+    return f"{_replay(prediction, change)} saves {interval}."
 
 
-def _replay(change: Change | None) -> str:
+def _replay(prediction: Prediction, change: Change | None) -> str:
     """What was replayed: what got slower has no change of its own, but the baseline's times."""
+    replay = "A replay with this change"
     if change is not None and change.lever == "like_baseline":
-        return "A replay with these parts as fast as in the baseline"
-    return "A replay with this change"
+        replay = "A replay with these parts as fast as in the baseline"
+    if prediction.clock == "unprofiled":
+        return replay
+    return f"On the profiler's clock, which slows the host, {uncapitalised(replay)}"
 
 
 def _is_nothing(prediction: Prediction) -> bool:
