@@ -12,13 +12,16 @@ import polars as pl
 from profiler_core.analysis.intervals import merge
 from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.threads import ThreadAxis
-from profiler_core.analysis.work import is_wrapper
+from profiler_core.analysis.work import device_work, is_wrapper
 from profiler_core.model.trace import Trace
 
 _SYNCHRONISING_CALL = re.compile(
-    r"Synchronize|^(cuda|hip)Memcpy(2D|3D)?$|^cuMemcpy(Hto|Dto)[HD](_v2)?$|EventQuery"
+    r"Synchronize|^(cuda|hip)Memcpy(2D|3D)?$|^hipMemcpyWithStream$|^cuMemcpy(Hto|Dto)[HD](_v2)?$"
+    r"|EventQuery"
 )
+# Wait where the tensor lies on the device; of a tensor on the CPU they read memory.
 _SYNCHRONISING_OPERATOR = re.compile(r"^aten::(item|_local_scalar_dense|is_nonzero|equal|nonzero)$")
+_COPY_TO_HOST = re.compile(r"DtoH|DeviceToHost|D2[HM]")
 _DATA_LOADER = re.compile(r"DataLoader")
 _REGION = re.compile(r"Torch-Compiled Region|^CompiledFunction")
 _AROUND_REGION = re.compile(
@@ -48,10 +51,14 @@ def host_activities(trace: Trace, axis: ThreadAxis, cuts: list[int]) -> dict[str
         _named(table.select(_COLUMNS), _TELLING) for table in (trace.ops, trace.annotations)
     )
     placed = axis.place(ranges)
+    waiting_calls = axis.place(_named(calls, _SYNCHRONISING_CALL))
     synchronising = pl.concat(
         [
-            axis.place(_named(calls, _SYNCHRONISING_CALL)),
-            _named(placed, _SYNCHRONISING_OPERATOR),
+            waiting_calls,
+            _that_hold(
+                _named(placed, _SYNCHRONISING_OPERATOR),
+                pl.concat([waiting_calls["start"], axis.place(_copies_to_host(trace))["start"]]),
+            ),
         ]
     )
     regions = _named(placed, _REGION)
@@ -68,6 +75,19 @@ def _named(ranges: pl.DataFrame, pattern: re.Pattern[str]) -> pl.DataFrame:
     return ranges.filter(
         per_name(ranges["name"], lambda name: bool(pattern.search(name)), pl.Boolean)
     )
+
+
+def _copies_to_host(trace: Trace) -> pl.DataFrame:
+    """The calls that launched copies from the device: ts_ns, dur_ns, pid, tid."""
+    return _named(device_work(trace), _COPY_TO_HOST).select(
+        ts_ns="launch_ts_ns", dur_ns="launch_dur_ns", pid="launch_pid", tid="launch_tid"
+    )
+
+
+def _that_hold(ranges: pl.DataFrame, moments: pl.Series) -> pl.DataFrame:
+    """The ranges with at least one of these moments of the axis inside."""
+    at = moments.sort()
+    return ranges.filter(at.search_sorted(ranges["start"]) < at.search_sorted(ranges["end"]))
 
 
 def _first_runs(trace: Trace, axis: ThreadAxis, regions: pl.DataFrame) -> pl.Series:

@@ -41,7 +41,7 @@ from profiler_core.ingest.run import open_run
 from profiler_core.ingest.torch_logs.other import parse_cudagraph
 from profiler_core.model.run import Numerics
 from profiler_core.session.comparison import Comparison
-from profiler_core.units import format_share
+from profiler_core.units import format_duration, format_share
 from tests.analysis.ledger.judge.pairs import inductor_log
 from tests.analysis.traces import trace_of
 from tests.larger import JUDGE_PAIRS, LARGER, unpacked
@@ -177,6 +177,15 @@ def test_launch_bound_goes_by_the_unprofiled_clock():
     case = facts(*BF16)
     assert case.summary.idle_ns > 0.4 * case.summary.window_ns
     assert "launch_bound" not in keys(case)
+
+
+def test_what_the_device_waits_for_is_named_in_all_its_parts():
+    """The three largest of four added up to 13.0 of 13.4 ms."""
+    case = facts(*BREAKY)
+    parts = [ns for key, ns in case.shares.items() if key.startswith("idle_host_") and ns > 0]
+    assert len(parts) > 3
+    named = keys(case)["launch_bound"].evidence.split("the host's time: ")[1]
+    assert all(format_duration(ns) in named for ns in parts)
 
 
 def test_wrong_numbers_say_what_was_off_and_advise_by_backend():

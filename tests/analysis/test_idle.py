@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from profiler_core.analysis.idle import CAUSES
 from profiler_core.analysis.summary import summarise
-from tests.builders import AUTOGRAD, a_trace, kernel, launch, op, step
+from tests.builders import AUTOGRAD, a_trace, kernel, launch, memcpy, op, step
 
 
 def causes(**tables):
@@ -75,6 +75,7 @@ def test_a_late_host_is_split_by_what_it_did():
         ],
         runtime=[
             launch(150, 10, 1),
+            launch(310, 40, None, name="cudaStreamSynchronize"),
             launch(400, 30, None, name="cudaFuncGetAttributes"),
             launch(600, 20, 2),
         ],
@@ -91,6 +92,30 @@ def test_a_late_host_is_split_by_what_it_did():
         "host_launching": 20 + 30 + 40,
         "host_other": 30 + 40 + (400 - 60 - 60 - 30 - 40),
     }
+
+
+def test_a_value_that_lies_on_the_host_is_read_without_waiting():
+    """AdamW's counters lie on the CPU: 322 aten::item in a step, and no call that waits."""
+
+    def with_item(runtime=(), device=()):
+        return causes(
+            annotations=[step(0, 0, 1_000)],
+            ops=[op(100, 60, "aten::item")],
+            runtime=[launch(10, 10, 1), *runtime, launch(200, 20, 2)],
+            device=[kernel(30, 20, 1), *device, kernel(240, 760, 2)],
+        )
+
+    launching = 20 + 40
+    assert with_item() == {"host_other": 10 + 150, "host_launching": launching}
+    waits = launch(110, 40, None, name="cudaStreamSynchronize")
+    waited = {
+        "host_synchronisation": 60,
+        "host_other": 10 + 90,
+        "host_launching": launching,
+    }
+    assert with_item([waits]) == waited
+    copied = memcpy(130, 0, 3, name="Memcpy DtoH (Device -> Pageable)")
+    assert with_item([launch(110, 40, 3)], [copied]) == waited
 
 
 def test_code_between_the_compiled_calls_of_two_steps_is_no_graph_break():

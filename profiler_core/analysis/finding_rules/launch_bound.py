@@ -70,12 +70,12 @@ def _graphs(facts: Facts) -> str:
 
 
 def _what_for(facts: Facts) -> str:
-    """The largest three parts of the idle time that is the host's doing."""
+    """The parts of the idle time that is the host's doing, the largest first: all of them."""
     parts = sorted(
         ((ns, _DOING[key]) for key, ns in facts.shares.items() if key in _DOING and ns > 0),
         reverse=True,
     )
-    return ", ".join(f"{format_duration(ns)} {doing}" for ns, doing in parts[:3])
+    return ", ".join(f"{format_duration(ns)} {doing}" for ns, doing in parts)
 
 
 def _advice(facts: Facts, prediction: Prediction) -> str:
