@@ -15,6 +15,7 @@ from profiler_core.analysis.ledger.ledger import fusion_ledger
 from profiler_core.analysis.ledger.modules import ROOT, holding
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, operator
 from profiler_core.analysis.modules import module_tree
+from profiler_core.session.comparison import Comparison
 from tests.analysis.ledger.judge.pairs import groups_of, ledger_side
 from tests.analysis.ledger.judge.trace import Step, Unit, read_steps
 from tests.analysis.ledger.pairs import FIXTURES
@@ -134,3 +135,27 @@ def misplaced_time(workload: str) -> float:
 )  # fmt: skip
 def test_the_tree_has_each_operators_time_where_the_model_says(workload, most):
     assert misplaced_time(workload) < most
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("variant", ["default", "reduce-overhead"])
+def test_what_helpers_compute_lies_in_the_module_that_calls_them(variant):
+    """GELU lay in `encoder.layer.N.act`, which BERT does not have, attention above its module."""
+    from transformers import BertConfig, BertModel
+
+    small = BertConfig(
+        hidden_size=8, intermediate_size=8, num_attention_heads=2, num_hidden_layers=12,
+        vocab_size=8,
+    )  # fmt: skip
+    paths = {path for path, _ in BertModel(small).named_modules()}
+    sample = FIXTURES.parents[2] / "sample_traces" / "bert"
+    pair = Comparison.open([sample / "eager", sample / variant]).pairs[0]
+    places = defaultdict(set)
+    for group in pair.ledger.groups:
+        if group.module is not None and group.module != ROOT:
+            assert group.module in paths, group.title
+            places[group.title].add(group.module)
+    layers = {f"encoder.layer.{n}" for n in range(12)}
+    assert places["gelu"] == {f"{layer}.intermediate.intermediate_act_fn" for layer in layers}
+    attention = places["scaled_dot_product_attention"]
+    assert attention == {f"{layer}.attention.self" for layer in layers}
