@@ -45,6 +45,7 @@ _NO_LOG = (
 )
 _NO_BREAK = "The logs of the compiler have no graph break."
 _BREAKS = frozenset(("break", "breaks"))
+_LAYER = re.compile(r"(?:layers?|blocks?|stages?)?_?(\d+)", re.IGNORECASE)
 _RECOMPILING = re.compile(r"\brecompil\w*")  # "recompile" is no part of "recompilation"
 _MOST_PER_KIND = 8  # of one answer: twelve equal layers must not hide the kernel
 
@@ -123,8 +124,8 @@ class SearchIndex:
             entry = self.entries[number]
             if all(_occurs(word, text) for word in words) and _is_below(entry.module, indices):
                 rank = _rank(self._titles[number], whole, words)
-                if indices and entry.kind == "module" and entry.title.endswith(f".{indices[-1]}"):
-                    rank = 0  # the layer itself
+                if indices and entry.kind == "module" and _is_the_layer(entry.title, indices[-1]):
+                    rank = 0
                 size_ns = abs(entry.change_ns or 0.0) if by_change else entry.step_ns or 0.0
                 key = (rank, _KINDS.index(entry.kind), -size_ns, number)
                 ranked.append((key, entry))
@@ -170,10 +171,22 @@ def _occurs(word: str, text: str) -> bool:
     return word in text or word.replace("_", "") in text
 
 
+def _is_the_layer(path: str, index: str) -> bool:
+    """Is it the module that is called so, "h.3" or "layer3", and nothing in it?"""
+    return _numbered(path.rsplit(".", 1)[-1]) == index
+
+
 def _is_below(modules: str, indices: list[str]) -> bool:
-    """Does each number stand for itself in the path of a module?"""
+    """Does each number stand for itself in the path of a module, as "3" or "layer3"?"""
     parts = re.split(r"[.,\s\[\]]+", modules) if indices else []
-    return all(index in parts for index in indices)
+    numbers = {_numbered(part) for part in parts}
+    return numbers.issuperset(indices)
+
+
+def _numbered(part: str) -> str:
+    """The number of a part of a path, "3" of "3", "layer3" and "block_3"; "" for any other."""
+    found = _LAYER.fullmatch(part)
+    return found[1] if found else ""
 
 
 def _rank(title: str, whole: str, words: list[str]) -> int:

@@ -14,6 +14,7 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_share
 
 _FEWEST, _MOST = 120, 240  # pieces drawn by themselves, however thin, and at most
+_LEAST_TITLE = 12  # characters of one beside its mark
 _SLICE = 10.0  # joined neighbours are drawn when together they are so many times as high as `least`
 _PLACED: tuple[Kind, ...] = ("matched", "removed")
 
@@ -29,6 +30,8 @@ class Part:
     n_kernels: tuple[float, float]
     source: str
     module: str
+    bare_title: str = ""  # of a group with a mark, without it
+    mark: str = ""  # what tells it apart from those of its title; "": no other has it
 
     @property
     def title(self) -> str:
@@ -36,9 +39,16 @@ class Part:
         return self.names[0]
 
     def name_within(self, characters: int) -> str:
-        """The longest of its names that fits, else its shortest one, cut."""
-        fitting = (name for name in self.names if len(name) <= characters)
-        return next(fitting, clipped(self.names[-1], characters))
+        """The longest of its names that fits, else its shortest one, cut.
+
+        Of a title with a mark as much as there is room for beside the mark: that alone would not
+        say which operators they are.
+        """
+        fits = next((name for name in self.names if len(name) <= characters), None)
+        room = characters - len(self.mark) - 2
+        if self.mark and fits in (None, self.mark) and room >= _LEAST_TITLE:
+            return f"{clipped(self.bare_title, room)}, {self.mark}"
+        return fits if fits is not None else clipped(self.names[-1], characters)
 
     @property
     def heights(self) -> tuple[float, float]:
@@ -100,14 +110,17 @@ def _alone(group: FoldedGroup, number: int, mark: str) -> Part:
         mark: what tells it apart from those of its title; "": no other has it.
     """
     first = group.first
+    source = first.sources[0][0] if first.sources else ""
     names = (f"{group.label}, {mark}", f"{group.title}, {mark}", mark)
     return Part(
         names=names if mark else (group.label, group.title),
+        bare_title=group.title,
+        mark=mark,
         kind=group.kind,
         sides=(group.by_category(0), group.by_category(1)),
         number=number,
         n_kernels=group.n_kernels,
-        source=first.sources[0][0] if first.sources else "",
+        source=source if source != mark else "",
         module=first.module or "",
     )
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import streamlit as st
 
 from profiler_core.analysis.item import read_item
-from profiler_core.page_specs import ITEM_PARAMETER
+from profiler_core.page_specs import ITEM_PARAMETER, page_specs
 from profiler_core.session.comparison import Comparison
 from profiler_core.store import catalogue, library, server_path
 from profiler_core.store.key_parts import as_listed
@@ -71,8 +71,23 @@ def chosen_keys() -> Keys:
 
 
 def choose(keys: Keys) -> None:
-    """Look at these runs from now on."""
+    """Look at these runs from now on.
+
+    Filters of pages are of the runs that they were set for: with none of these left they go.
+    """
+    before: Keys = st.session_state.get(_CHOSEN, ())
+    if before and not set(before) & set(keys):
+        in_link = keys_in_url() == keys  # and what stands beside them there is meant for them
+        for name in _filters():
+            st.session_state.pop(name, None)
+            if not in_link and name in st.query_params:
+                del st.query_params[name]
     st.session_state[_CHOSEN] = tuple(dict.fromkeys(keys))
+
+
+def _filters() -> set[str]:
+    """Parameters of the pages that show the chosen runs."""
+    return {name for spec in page_specs() if spec.has_dossier for name in spec.parameters}
 
 
 def open_choice(keys: Keys) -> Choice:

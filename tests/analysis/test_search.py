@@ -89,6 +89,14 @@ def test_a_layer_is_one_of_modules_and_no_other_number():
     assert titles(groups, "layer_norm") == ["layer_norm", "layer_norm + 7 others"]
 
 
+def test_a_resnets_layer_3_is_layer3_and_not_the_third_block_of_layer2():
+    modules = [a_module(p) for p in ("layer2.3", "layer2.3.bn1", "layer3", "layer3.0.bn1", "fc3")]
+    found = titles(modules, "layer 3")
+    assert set(found[:2]) == {"layer3", "layer2.3"}
+    assert "fc3" not in found
+    assert "layer3.0.bn1" in titles(modules, "bn layer 3")
+
+
 def test_words_that_only_hold_a_question_together_need_not_occur():
     modules = [a_module("encoder.layer.3.output.LayerNorm"), a_module("encoder.layer.3.output")]
     assert titles(modules, "my layer norm of layer 3") == ["encoder.layer.3.output.LayerNorm"]

@@ -9,6 +9,7 @@ from profiler_core.analysis.ledger.folding import fold, in_program_order
 from profiler_core.analysis.ledger.group_marks import group_marks
 from profiler_core.figures.fusion_layout import fusion_layout
 from profiler_core.figures.fusion_panel import Panel
+from profiler_core.figures.fusion_parts import drawn_parts
 from profiler_core.figures.theme import LIGHT
 from profiler_core.session.comparison import Comparison
 from tests.figures.many_groups import many_groups
@@ -74,3 +75,21 @@ def test_marks_are_as_short_as_they_may_be():
         "h.0.mlp.fc", "h.1.mlp.fc", "out", "m.py:4", "m.py:5", "m.py:6", "", "",
     )  # fmt: skip
     assert group_marks(in_program_order(groups[:1])) == ("",)
+
+
+def test_a_label_with_little_room_says_the_operators_and_its_line_once():
+    """ "resnet.py:147   733 → 538 µs   resnet.py:147" named no operator."""
+    groups = [
+        replace(many_groups(1).groups[0], module=None, sources=((line, ""),))
+        for line in ("resnet.py:147", "resnet.py:151")
+    ]
+    (part, _) = drawn_parts(in_program_order(groups), 0.0)
+    assert (part.mark, part.source) == ("resnet.py:147", "")
+    title = "11 batch_norm + add + relu"
+    whole = f"{title}, {part.mark}"
+    part = replace(part, bare_title=title, names=(whole, whole, part.mark))
+    assert part.name_within(len(whole)) == whole
+    short = part.name_within(len(whole) - 1)
+    assert short.startswith("11 batch_norm")
+    assert short.endswith("…, resnet.py:147")
+    assert part.name_within(len(part.mark) + 5) == part.mark

@@ -97,6 +97,8 @@ def filtered(ledger: FusionLedger, filters: Filters) -> tuple[FoldedGroup, ...]:
         left_numbers = set(numbers)
         every = in_program_order(ledger.groups)
         shown = tuple(group_fold for group_fold in every if group_fold.numbers[0] in left_numbers)
+    elif filters.change == LOST:
+        shown = shown[::-1]  # the largest loss first
     return tuple(group_fold for group_fold in shown if _changed(group_fold, filters.change))
 
 
