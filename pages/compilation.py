@@ -14,6 +14,7 @@ from profiler_core.ui.compilation.tables import (
     show_hints,
     show_recompiles,
     show_regions,
+    show_traced_regions,
     show_tracing,
 )
 from profiler_core.ui.compilation.time import show_phases
@@ -43,6 +44,7 @@ with page(SPEC):
     show_cut_traces(choice)
     if not runs:
         no_compiling(choice)
+        show_traced_regions(choice)
         st.stop()
 
     compiled = choose_compiled(runs, choice.comparison.shown_first + 1)

@@ -18,6 +18,7 @@ from profiler_core.analysis.compilation.by_script import (
     script_compilation,
 )
 from profiler_core.analysis.compilation.compile_time import CompileTime, compile_time
+from profiler_core.analysis.compilation.compiled_calls import RegionTax, region_taxes
 from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.compilation.report import (
     CompilationReport,
@@ -228,6 +229,12 @@ class Run(RankedRun):
     def compilation(self) -> CompilationReport | None:
         """What the compiler did and what it cost, of this run alone; None without logs."""
         return self.compilation_beside((), None)
+
+    @property
+    def regions(self) -> tuple[RegionTax, ...]:
+        """What each compiled region in its trace costs the host; () without any, or a trace."""
+        trace = self.trace
+        return () if trace is None else self._answer("regions", lambda: region_taxes(trace))
 
     def compilation_beside(
         self, other_runs: Sequence[Other], compile_cost: CompileCost | None

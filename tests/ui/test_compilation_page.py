@@ -1,6 +1,7 @@
 """The page about compiling, as a visitor meets it."""
 
 import gzip
+import json
 import re
 import shutil
 from pathlib import Path
@@ -14,6 +15,7 @@ from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode
 from profiler_core.store import library
 from profiler_core.ui.code_lines import lines_around
 from profiler_core.ui.compilation.code import Kernel, matching, nodes_of, readable
+from tests.larger import LARGER
 from tests.uploading import accept
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,6 +100,21 @@ def test_a_run_without_logs_says_how_to_get_them(home):
     folder = home / "runs" / "plain" / "eager"
     shutil.copytree(FIXTURES / "graph_breaks" / "d256_b0", folder)
     assert "None of the chosen runs has a log" in html_of(opened(baseline="run/plain/eager"))
+
+
+def test_a_trace_alone_shows_its_compiled_regions(home):
+    """ "None of the chosen runs has a log" was all, of a trace with two regions per step."""
+    folder = home / "runs" / "bare" / "default"
+    folder.mkdir(parents=True)
+    trace = LARGER / "captures" / "breaky.default" / "trace.json.gz"
+    shutil.copy(trace, folder / "trace.json.gz")
+    events = json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]
+    names = {e["name"] for e in events if str(e.get("name")).startswith("Torch-Compiled Region: ")}
+    text = html_of(opened(baseline="run/bare/default"))
+    assert "None of the chosen runs has a log" in text
+    assert f"{len(names)} compiled regions in the trace of default" in text
+    for name in names:
+        assert name.removeprefix("Torch-Compiled Region: ") in text
 
 
 def test_a_log_without_a_word_on_compiling_is_not_called_missing(home):

@@ -1,9 +1,11 @@
 """Recompiles, CUDA graphs, guards and errors as tables."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import streamlit as st
 
+from profiler_core.analysis.compilation.compiled_calls import RegionTax
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.rows.compilation import (
     TRACED,
@@ -13,9 +15,11 @@ from profiler_core.analysis.rows.compilation import (
     traced_table,
 )
 from profiler_core.analysis.rows.table import Cell, Table, text_row
-from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.analysis.wording.sentence import clipped, counted
 from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
+from profiler_core.model.compilation import Compilation
 from profiler_core.ui.charts import show_figure
+from profiler_core.ui.choice import Choice
 from profiler_core.ui.compilation.data import Compiled
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
@@ -77,21 +81,37 @@ def show_cudagraphs(report: CompilationReport) -> None:
         show_table(cudagraph_table(report, _MOST), _TOLD)
 
 
+_AROUND = (
+    "What the host does around each compiled region in every step; on the profiled clock, which is "
+    "slower than without the profiler."
+)
 _MISSED = Cell("none", below=("no compiled code fitted: ran eager",))
 
 
 def show_regions(report: CompilationReport) -> None:
     """What each compiled region costs the host around its kernels."""
-    if not report.regions:
-        return
-    section(
-        "Guards and wrappers",
-        "What the host does around each compiled region in every step; on the profiled clock, "
-        "which is slower than without the profiler.",
-    )
-    by_id = {c.compile_id: c for c in report.log.compilations if c.direction == "forward"}
+    if report.regions:
+        section("Guards and wrappers", _AROUND)
+        _region_table(report.regions, report.log.compilations)
+
+
+def show_traced_regions(choice: Choice) -> None:
+    """The compiled regions that the traces of runs without a log show; nothing without any."""
+    for label, run in zip(choice.labels, choice.comparison.runs, strict=True):
+        if run.compile_log is None and run.regions:
+            n = sum(1 for tax in run.regions if tax.n)
+            section(
+                f"{counted(n, 'compiled region')} in the trace of {label}",
+                "Which lines they are of, and what breaks the graph between them, only a log "
+                f"says. {_AROUND}",
+            )
+            _region_table(run.regions, ())
+
+
+def _region_table(regions: Sequence[RegionTax], compilations: Sequence[Compilation]) -> None:
+    by_id = {c.compile_id: c for c in compilations if c.direction == "forward"}
     rows = []
-    for tax in report.regions[:_MOST]:
+    for tax in regions[:_MOST]:
         compilation = by_id.get(tax.compile_id or "")
         function = compilation.function if compilation else None
         rows.append(
