@@ -91,7 +91,7 @@ def _where_called(
     nodes: Sequence[GraphNode],
     own: Collection[str],
     bodies: Collection[tuple[str, str]],
-) -> Sequence[GraphNode]:
+) -> tuple[GraphNode, ...]:
     """The nodes, with those of helpers put where the body that calls the helper stands.
 
     `gelu` is traced in `activations.py` and attention in `sdpa_attention.py`, of which no line has
@@ -122,7 +122,7 @@ def _where_called(
             node.file, node.function, node.line, node.code,
         )  # fmt: skip
         moved.append(structs.replace(node, file=file, function=function, line=line, code=code))
-    return moved
+    return tuple(moved)
 
 
 def _stacks(graph: CompiledGraph) -> dict[tuple[str, str, int], set[tuple[_Frame, ...]]]:
