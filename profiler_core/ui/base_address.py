@@ -27,8 +27,12 @@ _WIDTH = (  # over TLS under the prefix without which `host_cookies` lets no coo
 )
 _KEYS = (  # events are told nothing of their path once they are over
     "window.fusionscopeKeys=[];"
-    'addEventListener("keydown",event=>'
-    "fusionscopeKeys.push({event,within:event.composedPath()[0]}),true);"
+    'addEventListener("keydown",event=>{'
+    # What follows "/" is for the box: Streamlit would run again at an "r", and empty caches at "c".
+    'if(fusionscopeKeys.some(({event,within})=>event.key=="/"&&'
+    '!within?.closest?.("input,textarea,select,[contenteditable=true]"))'
+    "&&!event.ctrlKey&&!event.metaKey)event.stopPropagation();"
+    "fusionscopeKeys.push({event,within:event.composedPath()[0]})},true);"
     'addEventListener("pointerdown",()=>{fusionscopeKeys.length=0},true)'
 )
 
