@@ -98,12 +98,17 @@ def step_bars_of(sides: Sequence[Side]) -> tuple[tuple[str, ...], tuple[StepPart
 def scale_notes(labels: Sequence[str], parts: Sequence[StepParts]) -> tuple[str, ...]:
     """A sentence for each bar whose kinds are not shown at their full time."""
     return tuple(
-        f"{label}: {'kernels' if step.device_kind == 'gpu' else 'operators'} overlap, or were "
-        "slower under the profiler; in the bar each kind is "
-        f"shown at {format_share(step.scale)} of its time, so that the bar adds up to the step."
+        f"{label}: {_why_shorter(step)}; in the bar each kind is shown at "
+        f"{format_share(step.scale)} of its time, so that the bar adds up to the step."
         for label, step in zip(labels, parts, strict=True)
         if _is_shown_shorter(step)
     )
+
+
+def _why_shorter(step: StepParts) -> str:
+    """Of a step under the profiler itself only the overlap can be the reason."""
+    slower = "" if step.clock == "profiled" else ", or were slower under the profiler"
+    return f"{'kernels' if step.device_kind == 'gpu' else 'operators'} overlap{slower}"
 
 
 def _is_shown_shorter(step: StepParts) -> bool:

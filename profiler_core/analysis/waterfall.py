@@ -51,7 +51,7 @@ OTHER_LABELS: dict[str, str] = {
     f"idle_{BUBBLE}": "pipeline bubble",
     f"idle_{SLOWED}": "slowed by collectives that wait",
     OVERLAP: "hidden by overlap",
-    CLOCKS: "difference of the clocks",
+    CLOCKS: "beyond the unprofiled step",
     IDLE: "idle",
     "idle_between_kernels": "idle: between kernels",
     "idle_launch_latency": "idle: launch latency",
@@ -234,8 +234,8 @@ def open_bar(row: WaterfallRow) -> tuple[BarPart, ...]:
     """The fusion groups of one bar, biggest change first; they sum to both its sides exactly.
 
     A group whose kernels lie in several classes is in each bar with its part there. Idle time,
-    overlap and the difference of the clocks have no groups: () for these, and for every bar of a
-    waterfall that was made without a ledger.
+    overlap and what lies beyond the unprofiled step have no groups: () for these, and for every bar
+    of a waterfall that was made without a ledger.
     """
     if not row.groups:
         return ()

@@ -110,7 +110,7 @@ def waterfall_figure(
     drawn = bars(result, labels)
     furthest = max((max(bar.start_ns, bar.end_ns) for bar in drawn), default=1) or 1
     # Many operators at once take more time than the step has, so that what they save can be more
-    # than the step, until the difference of the clocks takes it back: bars then pass below 0.
+    # than the step, until what lies beyond the unprofiled step is taken back: bars pass below 0.
     lowest = min((min(bar.start_ns, bar.end_ns) for bar in drawn), default=0)
     widest = max(furthest, -lowest)
     factor, unit = next(

@@ -159,11 +159,14 @@ def test_what_tensors_hold_is_not_judged_beside_graphs_that_keep_it_in_pools(rep
 
 def test_a_bar_says_that_it_is_scaled_wherever_it_shows_another_number_than_the_table():
     """At 0.4 % of overlap the bar had 4.98 ms and the table 5.00 ms, and no sentence."""
-    whole = StepParts(1e7, "profiled", {"gemm": 5e6}, 5e6, 1.0, "gpu")
+    whole = StepParts(1e7, "unprofiled", {"gemm": 5e6}, 5e6, 1.0, "gpu")
     overlapping = replace(whole, by_category={"gemm": 4.98e6}, scale=0.996)
     (note,) = scale_notes(("a", "b"), (whole, overlapping))
     assert note.startswith("b: kernels overlap, or were slower under the profiler")
     assert "shown at > 99\u00a0% of its time" in note or "shown at > 99 % of its time" in note
+    # A profiled step is no shorter than under the profiler.
+    (note,) = scale_notes(("a",), (replace(overlapping, clock="profiled"),))
+    assert note.startswith("a: kernels overlap; in the bar")
     # Less than the last digit: both say 5.00 ms.
     alike = replace(whole, by_category={"gemm": 4.9999e6}, scale=0.99998)
     assert scale_notes(("a",), (alike,)) == ()

@@ -47,7 +47,7 @@ def test_what_did_not_change_is_left_out_and_small_changes_are_one_bar():
         (ROWS, 0),
         # As of an engine on a CPU: its operators ran beside each other, and its calls are late.
         ((WaterfallRow("gemm_conv", "matrix products", 9_000_000, 2_000_000),
-          WaterfallRow("clocks", "difference of the clocks", -4_000_500, 1_100_500)), 1),
+          WaterfallRow("clocks", "beyond the unprofiled step", -4_000_500, 1_100_500)), 1),
     ],
 )  # fmt: skip
 def test_every_bar_lies_on_its_axis(rows, n_below):

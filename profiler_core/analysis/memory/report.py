@@ -126,7 +126,8 @@ def _peaks(
             "measured by the allocator over steady steps",
         )
     if curve is not None:
-        source = "the [memory] events of the profiled steps"
+        of = "of the profiled steps" if curve.step_ts_ns else "of the whole trace"
+        source = f"the [memory] events {of}"
         return Peaks(curve.peak_reserved_bytes, curve.peak_allocated_bytes, source)
     if measurement is not None and measurement.peak_allocated_bytes is not None:
         return Peaks(None, measurement.peak_allocated_bytes, "measured while the steps ran")

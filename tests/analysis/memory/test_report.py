@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from profiler_core.analysis.memory.comparison import MemoryComparison
@@ -48,6 +49,16 @@ def test_a_trace_that_is_cut_is_not_told_to_be_recorded_otherwise():
     assert "record it with profile_memory=True" in memory_report(whole).no_curve
     cut = replace(whole, tally=replace(whole.tally, repairs={CUT_SHORT: 1}))
     assert "profile_memory" not in memory_report(cut).no_curve
+
+
+def test_peaks_of_a_trace_without_steps_are_of_the_whole_trace():
+    whole = Run.open(SAMPLES / "simplecnn-training" / "eager").trace
+    assert memory_report(whole).peaks.source == "the [memory] events of the profiled steps"
+    unmarked = whole.annotations.filter(
+        ~pl.col("name").cast(pl.String).str.starts_with("ProfilerStep")
+    )
+    report = memory_report(replace(whole, annotations=unmarked))
+    assert report.peaks.source == "the [memory] events of the whole trace"
 
 
 def test_a_part_of_a_step_is_not_told_per_step():
