@@ -156,7 +156,9 @@ def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
 
 
 def _change(group: FusionGroup) -> str:
-    """What it became: "slower by 38 µs", words that are searched for."""
+    """What it became: "slower by 38 µs", words that are searched for; also of what is new."""
+    if group.kind == "only in the candidate" and group.delta_ns > 0:
+        return f"new, slower by {format_duration(group.delta_ns)}"
     if group.became not in ("slower", "faster"):
         return ""
     return f"{group.became} by {format_duration(abs(group.delta_ns))}"

@@ -179,6 +179,17 @@ def test_the_groups_that_became_slower_come_by_how_much():
     assert faster.change_ns == min(group.delta_ns for group in groups if group.became == "faster")
 
 
+def test_what_the_candidate_alone_does_is_slower_by_all_of_its_time():
+    """ResNet-50's largest loss, 19.3 µs of copied inputs: "slower" matched nothing."""
+    folder = SAMPLES / "resnet50"
+    comparison = Comparison.open([folder / "eager", folder / "reduce-overhead"])
+    new = [g for g in comparison.pairs[0].ledger.groups if g.kind == "only in the candidate"]
+    first = search_index(comparison).search("slower", 8)[0]
+    assert first.title == "_foreach_copy"
+    assert first.change_ns == max(group.candidate_step_ns for group in new)
+    assert "new, slower by 19.3 µs" in first.detail
+
+
 def test_a_collective_is_found_as_torch_writes_it():
     """NCCL's kernels are named AllReduce: "all_reduce" matched nothing in a job of ranks."""
     kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"

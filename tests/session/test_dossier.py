@@ -243,6 +243,17 @@ def test_a_group_s_kernels_sum_to_its_time(comparison: Comparison) -> None:
         assert longest == sorted(longest, reverse=True)
 
 
+def test_copied_inputs_say_how_they_need_not_be_copied() -> None:
+    comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "reduce-overhead"])
+    groups = comparison.pairs[0].ledger.groups
+    told = {
+        groups[number].title
+        for number in range(len(groups))
+        if "mark_static_address" in " ".join(dossier(comparison, group_item(1, number)).about)
+    }
+    assert told == {"_foreach_copy"}
+
+
 def test_members_of_a_group_are_selectable_slowest_first() -> None:
     made_of = Comparison.open([ROOT / "sample_traces" / "bert" / v for v in ("eager", "default")])
     groups = made_of.pairs[0].ledger.groups

@@ -14,6 +14,7 @@ from profiler_core.analysis.ledger.match import Match
 from profiler_core.analysis.ledger.module_operators import OfModules
 from profiler_core.analysis.ledger.program import Phase, Program
 from profiler_core.analysis.ledger.result import (
+    COPIES_INPUTS,
     Confidence,
     FusionGroup,
     GroupSide,
@@ -236,7 +237,7 @@ def _kind(
             return "removed", "views: they cost the host only, and the candidate makes none"
         return "unmatched", ""
     if candidate.input_copies.issuperset(right):
-        return "only in the candidate", "copies inputs into the CUDA graph's own memory"
+        return "only in the candidate", COPIES_INPUTS
     if candidate.tangents.issuperset(right):
         return (
             "only in the candidate",

@@ -115,6 +115,10 @@ class GroupSide:
         return moved / (self.time_ns * 1e-9) if moved is not None and self.time_ns else None
 
 
+# Of a group whose kernels do nothing else: a note, what it is known by.
+COPIES_INPUTS = "copies inputs into the CUDA graph's own memory"
+
+
 @dataclass(frozen=True)
 class FusionGroup:
     """What some operators of the baseline became in the candidate.

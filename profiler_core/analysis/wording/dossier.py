@@ -6,7 +6,7 @@ from profiler_core.analysis.compilation.report import BreakReport
 from profiler_core.analysis.dossier.record import Launch, RunTime
 from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ledger.result import COPIES_INPUTS, FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.ranks.job import CollectiveRow
 from profiler_core.analysis.ranks.job_summary import BESIDE_A_COLLECTIVE
@@ -43,6 +43,16 @@ _LIMITS = {
 _ONCE = (
     "A tensor that it changes in place counts once, as only its code tells which: it moves up to "
     f"twice as much, and may be at the memory's limit. Its code: {NEEDS_LOG}"
+)
+
+
+# Tried with torch 2.11 on an H200. The key of AOTAutograd's cache has the marks in torch 2.14.
+_WITHOUT_COPIES = (
+    "It reads inputs where they lie if each step hands it the same tensors, marked before the "
+    "first call by torch._dynamo.mark_static_address(tensor). That saves time where what makes "
+    "the inputs writes them there: a copy_ from another tensor costs as much again. Compile once "
+    "with a new TORCHINDUCTOR_CACHE_DIR: torch 2.11 takes code from its cache that was made "
+    "without the mark, and goes on copying."
 )
 
 
@@ -241,6 +251,8 @@ def group_about(folded: FoldedGroup, group: FusionGroup) -> tuple[str, ...]:
     if folded.occurrence is not None:
         sentences.append(f"It runs {folded.occurrence}; times are averages over all steps.")
     sentences.extend(f"{capitalised(note)}." for note in group.notes[:8])
+    if COPIES_INPUTS in group.notes:
+        sentences.append(_WITHOUT_COPIES)
     return tuple(sentences)
 
 
