@@ -1,7 +1,7 @@
 """Generated kernels as they are shown: the kernel out of its Python string, its stores marked."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from profiler_core.analysis.dossier.record import GeneratedCode
 from profiler_core.analysis.ledger.fragments import pointer_roles
@@ -17,6 +17,8 @@ _STORE = re.compile(
     r"\btl\.(?:store|atomic_\w+)\(|\.store\((?:in_)?out_ptr"
     r"|\b(?:in_)?out_ptr\d*\[[^]]*\]\s*=|atomic_add\w*\(&?(?:in_)?out_ptr"
 )
+
+_LIBRARY = "Calls of a library"
 
 
 def generated_code(graph: CompiledGraph, name: str) -> GeneratedCode:
@@ -60,10 +62,29 @@ def calls_of_group(
     return [(g, call) for g in log.graphs for call in g.calls if call.name in names]
 
 
+def generated_of_groups(
+    log: InductorLog, groups: Iterable[FusionGroup]
+) -> tuple[GeneratedCode, ...]:
+    """The code of the candidate's side of some groups: what takes longest in them first."""
+    calls: list[tuple[CompiledGraph, GeneratedCall]] = []
+    times_ns: dict[str, float] = {}
+    for group in groups:
+        calls.extend(calls_of_group(log, group))
+        for kernel in group.candidate.kernels:
+            if kernel.is_kernel:
+                before_ns = times_ns.get(kernel.name, 0.0)
+                times_ns[kernel.name] = before_ns + group.per_step(kernel.time_ns, 1)
+    pieces = generated_of_calls(calls)
+    written = {piece.name for piece in pieces}
+    of_libraries_ns = sum(ns for name, ns in times_ns.items() if name not in written)
+    times_ns[_LIBRARY] = of_libraries_ns
+    return tuple(sorted(pieces, key=lambda piece: -times_ns.get(piece.name, 0.0)))
+
+
 def generated_of_calls(
     calls: Sequence[tuple[CompiledGraph, GeneratedCall]],
 ) -> tuple[GeneratedCode, ...]:
-    """Calls of libraries as one piece, then each generated kernel once.
+    """Calls of libraries as one piece, then each generated kernel once, as they are called.
 
     Graphs name their kernels apart from each other: one name may be of several sources.
     """
@@ -111,7 +132,7 @@ def library_calls(
     lines = [_line(graph, call) for graph, call in calls if call.name not in graph.kernels]
     if not lines:
         return None
-    return GeneratedCode("Calls of a library", "python", "\n".join(dict.fromkeys(lines)))
+    return GeneratedCode(_LIBRARY, "python", "\n".join(dict.fromkeys(lines)))
 
 
 def readable(source: str) -> tuple[str, str]:

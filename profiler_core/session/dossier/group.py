@@ -9,7 +9,7 @@ from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.dossier.generated import (
     buffers_of_call,
     calls_of_group,
-    generated_of_calls,
+    generated_of_groups,
 )
 from profiler_core.analysis.dossier.launches import event_of_work
 from profiler_core.analysis.dossier.record import (
@@ -76,7 +76,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         for inputs, outputs in [buffers_of_call(graph, call)]
         if inputs or outputs
     )
-    generated = generated_of_calls(calls)
+    generated = generated_of_groups(code, [group]) if code is not None else ()
     return Dossier(
         item=item,
         kind="fusion group",

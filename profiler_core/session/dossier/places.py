@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from profiler_core.analysis.dossier.generated import calls_of_group, generated_of_calls
+from profiler_core.analysis.dossier.generated import generated_of_groups
 from profiler_core.analysis.dossier.record import Dossier, Relation, RunTime
 from profiler_core.analysis.item import Item, module_item, name_key
 from profiler_core.analysis.ledger.group_modules import is_in_module
@@ -91,7 +91,7 @@ def _of_place(
         groups = [ledger.groups[number] for number in numbers]
         sources = source_lines(pair, groups, item if item.kind == "source" else None)
         code = pair.candidate.code
-        calls = [c for group in groups for c in calls_of_group(code, group)] if code else []
+        generated = generated_of_groups(code, groups) if code is not None else ()
         kernels: Relation = kernels_of_groups(pair, groups)
         return Dossier(
             item=item,
@@ -102,8 +102,8 @@ def _of_place(
             modules=modules_of(groups) if kind == "source line" else (),
             relations=(related_groups(pair, numbers), kernels),
             sources=sources,
-            generated=generated_of_calls(calls),
-            missing=missing_of_place(has_log=code is not None, has_code=bool(calls)),
+            generated=generated,
+            missing=missing_of_place(has_log=code is not None, has_code=bool(generated)),
         )
     raise NothingToAnalyse(
         f"No fusion group of these runs lies in the {kind} {item.key}.",
