@@ -1,6 +1,21 @@
 """An operator's arguments as a trace keeps them: JSON arrays as text, one entry for an argument."""
 
+from collections.abc import Sequence
+
 import msgspec
+
+# Kineto's names of C++ types -> torch's short ones (torch.utils._dtype_abbrs), which graphs print.
+_SHORT = {
+    "float": "f32", "double": "f64", "c10::Half": "f16", "c10::BFloat16": "bf16",
+    "long int": "i64", "long": "i64", "long long": "i64", "int": "i32", "short int": "i16",
+    "short": "i16", "signed char": "i8", "unsigned char": "u8", "bool": "b8",
+    "unsigned short": "u16", "short unsigned int": "u16", "unsigned int": "u32",
+    "unsigned long": "u64", "long unsigned int": "u64",
+    "c10::complex<c10::Half>": "c32", "c10::complex<float>": "c64", "c10::complex<double>": "c128",
+    "c10::Float8_e4m3fn": "f8e4m3fn", "c10::Float8_e5m2": "f8e5m2",
+    "c10::Float8_e4m3fnuz": "f8e4m3fnuz", "c10::Float8_e5m2fnuz": "f8e5m2fnuz",
+    "c10::Float8_e8m0fnu": "f8e8m0fnu",
+}  # fmt: skip
 
 
 def json_list(text: str | None) -> list[object]:
@@ -12,10 +27,15 @@ def json_list(text: str | None) -> list[object]:
     return value if isinstance(value, list) else []
 
 
+def tensor_text(shape: Sequence[object], kind: str) -> str:
+    """A shape and its type, by Kineto's name of it: "8×128 f32"; an unknown type as it is."""
+    return f"{'×'.join(str(n) for n in shape)} {_SHORT.get(kind, kind)}".strip()
+
+
 def arguments_text(dims: str | None, types: str | None) -> str | None:
     """The shapes and types of the tensor arguments, as people write them.
 
-    `[["8","128"],[]]` and `["float","Scalar"]` become "8×128 float".
+    `[["8","128"],[]]` and `["float","Scalar"]` become "8×128 f32".
 
     Scalars and lists of tensors are left out; None where no tensor remains. Dims that are no JSON
     array are shown as they are.
@@ -29,5 +49,5 @@ def arguments_text(dims: str | None, types: str | None) -> str | None:
     for number, shape in enumerate(shapes):
         if isinstance(shape, list) and shape and not isinstance(shape[0], list):
             kind = str(kinds[number]) if number < len(kinds) else ""
-            texts.append(f"{'×'.join(str(n) for n in shape)} {kind}".strip())
+            texts.append(tensor_text(shape, kind))
     return " · ".join(texts) or None

@@ -6,8 +6,13 @@ from profiler_core.analysis.operator_arguments import arguments_text
 @pytest.mark.parametrize(
     ("dims", "types", "text"),
     [
-        ("[[8,128],[]]", '["float","Scalar"]', "8×128 float"),
-        ('[["64","3"],["3"]]', '["c10::Half"]', "64×3 c10::Half · 3"),
+        ("[[8,128],[]]", '["float","Scalar"]', "8×128 f32"),
+        ('[["64","3"],["3"]]', '["c10::Half"]', "64×3 f16 · 3"),
+        (
+            "[[4],[2],[1]]",
+            '["c10::BFloat16","long int","new::Type"]',
+            "4 bf16 · 2 i64 · 1 new::Type",
+        ),
         ("[[],[]]", None, None),
         ("[[[1,2],[3]]]", None, None),
         ("not json", None, "not json"),

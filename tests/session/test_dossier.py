@@ -276,8 +276,8 @@ def test_an_operator_has_the_time_of_its_groups(comparison: Comparison) -> None:
     for side, time in enumerate(made.times):
         assert time.time_ns == pytest.approx(sum(g.times_ns[side] or 0.0 for g in groups))
     assert {entry.inputs for entry in made.arguments} == {
-        "64×64×16×16 float · 64×32×16×16 float · 64×32×3×3 float",
-        "64×32×32×32 float · 64×3×32×32 float · 32×3×3×3 float",
+        "64×64×16×16 f32 · 64×32×16×16 f32 · 64×32×3×3 f32",
+        "64×32×32×32 f32 · 64×3×32×32 f32 · 32×3×3×3 f32",
     }
 
 

@@ -91,6 +91,6 @@ def test_shapes_that_are_shown_are_not_asked_for() -> None:
     comparison = Comparison.open(runs)
     (name,) = (row.name for row in comparison.kernels if "normal_and_transform" in row.name)
     made = dossier(comparison, kernel_item(name))
-    assert [each.inputs for each in made.arguments] == ["256×1024 float"] * 2
+    assert [each.inputs for each in made.arguments] == ["256×1024 f32"] * 2
     (why,) = (each for each in made.missing if each.startswith("Bytes against"))
     assert why.endswith("the shapes above do not tell all that it moves.")

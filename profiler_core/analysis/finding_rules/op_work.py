@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from profiler_core.analysis.device_peaks import DevicePeaks
-from profiler_core.analysis.operator_arguments import json_list
+from profiler_core.analysis.operator_arguments import json_list, tensor_text
 from profiler_core.analysis.work import device_work
 from profiler_core.digits import is_whole
 from profiler_core.model.trace import Trace
@@ -77,12 +77,9 @@ class OpWork:
 
     @property
     def arguments(self) -> str:
-        """What a call is handed, as people write it: "8×128 float"; "" without tensors."""
+        """What a call is handed, as people write it: "8×128 f32"; "" without tensors."""
         kinds = zip_longest(self.dims, self.types[: len(self.dims)], fillvalue="")
-        shapes = (
-            f"{'×'.join(str(n) for n in shape)} {kind}".strip() for shape, kind in kinds if shape
-        )
-        return " · ".join(shapes)
+        return " · ".join(tensor_text(shape, kind) for shape, kind in kinds if shape)
 
     @cached_property
     def flops(self) -> int | None:
