@@ -18,9 +18,10 @@ from profiler_core.analysis.wording.sentence import listed
 from profiler_core.analysis.wording.without_work import what_it_holds
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import Trace
-from profiler_core.units import format_count
+from profiler_core.units import format_count, format_durations
 
 WHAT_IS_LEFT = "its numbers cover what is left of it, and cannot be compared with another run's."
+_EVEN = 1.2  # the longest step over the shortest
 _MOST_KEYS = 5  # in one sentence
 MEASURED_ON_THE_CPU = "Measured on the CPU: there are no copies, launches or idle causes to count."
 
@@ -79,7 +80,7 @@ def trace_notes(
     if len(window.steps) > 1 and (per_step.n_unique() > 1 or per_step.len() < len(window.steps)):
         kind = "device events" if trace.has_device_events else "operators"
         notes.append(f"The steps do not all have the same number of {kind}.")
-    return tuple(notes)
+    return (*notes, *_uneven(window))
 
 
 def cut_clause(labels: Sequence[str]) -> str:
@@ -109,6 +110,17 @@ def _of_torch(trace: Trace, window: Window) -> list[str]:
             "The trace has no ProfilerStep annotations: the numbers are for the whole trace."
         )
     return notes
+
+
+def _uneven(window: Window) -> list[str]:
+    # Work of the warm-up takes a part of the first step.
+    times_ns = [step.dur_ns for step in window.steps[1 if window.n_left_over else 0 :]]
+    if len(times_ns) < 2 or max(times_ns) <= _EVEN * min(times_ns):
+        return []
+    return [
+        f"The profiled steps took {format_durations(min(times_ns), max(times_ns))} each: what the "
+        "trace says per step is their mean."
+    ]
 
 
 def _damage(tally: Tally) -> list[str]:

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.trace_notes import MEASURED_ON_THE_CPU
 from profiler_core.model.run import Measurement
@@ -94,6 +96,41 @@ def test_memory_is_measured_or_else_the_peak_in_the_window():
     measured = Measurement(peak_allocated_bytes=1, peak_reserved_bytes=2)
     preferred = summarise(trace, measured).memory
     assert (preferred.peak_reserved_bytes, preferred.source) == (2, "measured")
+
+
+@pytest.mark.parametrize(("longest", "is_told"), [(1_200, False), (1_201, True)])
+def test_steps_of_uneven_length_are_said(longest, is_told):
+    """Two of five steps of a training run were 25 % longer, and nothing said so."""
+    at = [0, 1_000, 2_000]
+    notes = summarise(
+        a_trace(
+            annotations=[step(number, ts, 1_000) for number, ts in enumerate(at)],
+            runtime=[launch(ts + 10, 5, number) for number, ts in enumerate(at)],
+            device=[
+                kernel(ts + 20, length - 20, number)
+                for number, (ts, length) in enumerate(zip(at, (1_000, 1_000, longest), strict=True))
+            ],
+        )
+    ).notes
+    told = (
+        "The profiled steps took 1.00 to 1.20 µs each: what the trace says per step is their mean."
+    )
+    assert (told in notes) == is_told
+
+
+def test_the_first_step_is_no_shorter_for_the_work_of_the_warm_up():
+    """It begins where that work ends, here in its middle."""
+    notes = summarise(
+        a_trace(
+            annotations=[step(0, 0, 1_000), step(1, 1_000, 1_000), step(2, 2_000, 1_000)],
+            runtime=[launch(ts + 10, 5, ts) for ts in (0, 1_000, 2_000)],
+            device=[
+                kernel(5, 495),
+                *(kernel(ts + 510, 480, ts) for ts in (0, 1_000, 2_000)),
+            ],
+        )
+    ).notes
+    assert not [note for note in notes if note.startswith("The profiled steps took")]
 
 
 def test_unequal_steps_are_said():
