@@ -60,7 +60,7 @@ def test_the_log_is_asked_for_where_it_is_missing(has_log: bool) -> None:
     nothing = {"has_sources": False, "has_log": has_log}
     told = (
         missing_of_kernel_groups(has_ledger=True, in_groups=True, has_modules=False, **nothing),
-        missing_of_operator(has_groups=True, has_shapes=True, **nothing),
+        missing_of_operator(has_groups=True, has_calls=True, has_shapes=True, **nothing),
         missing_of_group(
             has_module=False, has_code=True, runs_compiled=True, has_traffic=True,
             has_counters=True, has_arguments=True, **nothing,
@@ -94,3 +94,11 @@ def test_shapes_that_are_shown_are_not_asked_for() -> None:
     assert [each.inputs for each in made.arguments] == ["256×1024 f32"] * 2
     (why,) = (each for each in made.missing if each.startswith("Bytes against"))
     assert why.endswith("the shapes above do not tell all that it moves.")
+
+
+def test_an_operator_without_a_call_is_not_told_to_lack_shapes() -> None:
+    """A replay of a CUDA graph has no calls; its trace may well have shapes."""
+    (told,) = missing_of_operator(
+        has_groups=True, has_calls=False, has_shapes=False, has_sources=True, has_log=True
+    )
+    assert "no call of it" in told and "record_shapes" not in told

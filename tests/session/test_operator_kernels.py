@@ -101,3 +101,24 @@ def test_a_kernel_of_a_job_says_that_its_times_are_without_collectives_beside_it
     alone = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
     name = next(row.name for row in alone.kernels if "wgrad_alg0_engine" in row.name)
     assert BESIDE_COLLECTIVES not in dossier(alone, kernel_item(name)).about
+
+
+def test_an_operator_of_a_cpu_has_its_inputs_and_itself_among_its_kernels() -> None:
+    """Its trace has shapes, and the dossier said that it has none, and listed no eager kernel."""
+    captures = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
+    runs = [captures / f"smallcnn_cpu.{variant}" for variant in ("eager", "default")]
+    calls = [
+        event
+        for event in read_events(runs[0] / "trace.json.gz")
+        if event.get("cat") == "cpu_op" and event["name"] == "aten::max_pool2d"
+    ]
+    made = dossier(Comparison.open(runs), operator_item("aten::max_pool2d"))
+    shapes = {"×".join(map(str, call["args"]["Input Dims"][0])) for call in calls}
+    assert {entry.inputs for entry in made.arguments} == {f"{shape} f32" for shape in shapes}
+    assert not [sentence for sentence in made.missing if "Inputs" in sentence]
+    (kernels,) = (part for part in made.relations if part.kind == "kernels")
+    own = next(entry for entry in kernels.entries if entry.title == "aten::max_pool2d")
+    assert own.item == kernel_item("aten::max_pool2d")
+    expected_ns = sum(1000 * float(call["dur"]) for call in calls) / N_STEPS
+    assert own.times_ns == (pytest.approx(expected_ns, rel=1e-6), None)
+    assert len([entry for entry in kernels.entries if entry.times_ns[1]]) == 2

@@ -155,13 +155,34 @@ def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
             "launch_pid", "launch_tid", maintain_order=True
         )
     ]
+    return _by_arguments(pl.concat(calls))
+
+
+def work_on_cpu(trace: Trace, name: str) -> tuple[OpWork, ...]:
+    """An operator's calls in profiled steps where operators are the work themselves.
+
+    Those inside of other operators, or of generated kernels, are no work of their own.
+    """
+    work = (
+        device_work(trace)
+        .with_row_index("row")
+        .filter(pl.col("step").is_not_null(), pl.col("name").cast(pl.String) == name)
+        .select("ts_ns", "stream", "row", "step", time_ns="dur_ns", kernel=pl.lit(name))
+    )
+    ops = trace.ops.filter(pl.col("name").cast(pl.String) == name).with_columns(stream="tid")
+    key = ["ts_ns", "stream"]
+    return _by_arguments(ops.unique(key, keep="first", maintain_order=True).join(work, on=key))
+
+
+def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
+    """Operators with `kernel`, `time_ns`, `row` and `step`, by what they are handed."""
     arguments = ("name", "input_dims", "input_types", "concrete_inputs", "input_strides", "kernel")
     return tuple(
         OpWork(
             str(name), _dims(dims), _texts(types), _texts(concrete), _dims(strides),
             str(kernel), tuple(times), tuple(rows), tuple(steps),
         )
-        for name, dims, types, concrete, strides, kernel, times, rows, steps in pl.concat(calls)
+        for name, dims, types, concrete, strides, kernel, times, rows, steps in calls
         .group_by(arguments, maintain_order=True)
         .agg("time_ns", "row", "step")
         .iter_rows()

@@ -345,14 +345,17 @@ def missing_of_group(
 
 
 def missing_of_operator(
-    *, has_groups: bool, has_shapes: bool, has_sources: bool, has_log: bool
+    *, has_groups: bool, has_calls: bool, has_shapes: bool, has_sources: bool, has_log: bool
 ) -> tuple[str, ...]:
     """One sentence for each part of an operator's dossier that these files do not tell."""
     sentences = (
         (has_groups, "What it became is not known: no fusion group of these runs has it."),
-        (has_shapes, "Inputs are not known: the trace has no shapes (record_shapes=False)."),
+        (has_shapes or not has_calls, "Inputs are not known: the trace has no shapes "
+         "(record_shapes=False)."),
+        (has_calls, "Inputs are not known: no call of it that starts work is in the traces, as "
+         "the replay of a CUDA graph has none."),
         (has_sources or not has_groups, _unknown_line(has_log=has_log)),
-    )
+    )  # fmt: skip
     return tuple(sentence for known, sentence in sentences if not known)
 
 

@@ -7,7 +7,7 @@ from math import isclose
 from profiler_core.analysis.dossier.launches import started_by
 from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
 from profiler_core.analysis.dossier.roofline import what_computes
-from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
+from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work, work_on_cpu
 from profiler_core.analysis.item import Item, kernel_item, name_key
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow
@@ -71,6 +71,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         arguments=_arguments(comparison, works),
         missing=missing_of_operator(
             has_groups=is_in_ledger,
+            has_calls=bool(named),
             has_shapes=any(any(op.dims) for op in named),
             has_sources=any(group.sources for group in groups),
             has_log=pair is not None and pair.candidate.code is not None,
@@ -113,7 +114,9 @@ def _work(comparison: Comparison, number: int, item: Item) -> tuple[OpWork, ...]
     trace = comparison.runs[number].required_trace()
     names = trace.ops["name"].unique().cast(str)
     name = next((name for name in names if name_key(name) == item.key), None)
-    return op_work(trace, [name]) if name is not None else ()
+    if name is None:
+        return ()
+    return op_work(trace, [name]) if trace.has_device_events else work_on_cpu(trace, name)
 
 
 def _ledger_times(
@@ -180,7 +183,8 @@ def _kernels(
     heads = tuple(comparison.labels[number] for number in works)
     times: dict[str, list[float | None]] = {}
     items: dict[str, Item | None] = {}
-    sentence = "What its calls start."
+    on_gpu = any(comparison.runs[number].required_trace().has_device_events for number in works)
+    sentence = "What its calls start." if on_gpu else "Its own calls, which are the CPU's work."
     for side, (number, ops) in enumerate(works.items()):
         if pair is not None and number == became:
             for entry in kernel_entries(groups):
@@ -195,7 +199,12 @@ def _kernels(
             continue
         if not ops:
             continue
-        started = started_by(comparison.runs[number].required_trace(), ops[0].name)
+        trace, operator = comparison.runs[number].required_trace(), ops[0].name
+        started = (
+            started_by(trace, operator)
+            if trace.has_device_events
+            else {operator: (sum(op.time_ns for op in ops), True)}
+        )
         for name, (ns, is_kernel) in started.items():
             times.setdefault(name, [None] * len(works))[side] = _per_step(comparison, number, ns)
             items[name] = kernel_item(name) if is_kernel else None
