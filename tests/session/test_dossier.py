@@ -14,7 +14,7 @@ import pytest
 
 from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.dossier.record import Dossier, Relation
-from profiler_core.analysis.dossier.roofline import Roofline, Traffic, roofline
+from profiler_core.analysis.dossier.roofline import Roofline, Traffic, beside, roofline
 from profiler_core.analysis.item import (
     Item,
     break_item,
@@ -26,7 +26,9 @@ from profiler_core.analysis.item import (
     operator_item,
     source_item,
 )
+from profiler_core.analysis.ledger.bandwidth import bandwidth
 from profiler_core.analysis.ledger.folding import fold
+from profiler_core.analysis.ledger.result import GroupSide, OperatorTime
 from profiler_core.analysis.wording.dossier import (
     NO_COUNTERS,
     break_answer,
@@ -205,6 +207,31 @@ def test_not_every_call_fits_into_the_cache_where_the_average_one_does() -> None
     assert "of the largest does not fit" in text
 
 
+def test_where_the_other_side_moves_as_much_faster_the_memory_is_no_limit() -> None:
+    """73 % of the peak was "at the memory's limit" beneath 91 % of the same bytes."""
+    h200 = peaks_of("NVIDIA H200")
+    sides = {}
+    for label, n_bytes, share in (
+        ("eager", 308_000_000, 0.91), ("default", 308_000_000, 0.73), ("fewer", 200_000_000, 0.91),
+        ("near", 308_000_000, 0.84),
+    ):  # fmt: skip
+        time_ns = round(n_bytes / (share * h200.memory_bytes_per_s) * 1e9)
+        sides[label] = roofline(label, h200, 1, Traffic(n_bytes, time_ns, 1, 1))
+    limit = "At the memory's limit: only moving fewer bytes makes it faster."
+    for own, other, is_limit in (
+        ("default", "eager", False), ("eager", "default", True), ("default", "fewer", True),
+        ("near", "eager", True),
+    ):  # fmt: skip
+        line = beside(sides[own], sides[other])
+        text = roofline_sentences(line)
+        assert (limit in text) is is_limit is (line.limit == "memory"), (own, other)
+    told = beside(sides["default"], sides["eager"])
+    assert "eager moves no fewer bytes at 91 % of the peak." in roofline_sentences(told)[-1]
+    # It may move up to twice as much: then nothing is known.
+    once = roofline_sentences(replace(told, counts_once=True))[-1]
+    assert once.startswith("A tensor that it changes in place counts once")
+
+
 def test_nothing_is_said_of_arithmetic_where_a_product_s_operations_are_not_known() -> None:
     """In a replay of ResNet-50 a GEMM was held back by neither; its FLOPs were counted nowhere."""
     names = ("eager", "default", "reduce-overhead")
@@ -241,6 +268,31 @@ def test_a_group_s_kernels_sum_to_its_time(comparison: Comparison) -> None:
             assert sum(k.times_ns[side] or 0.0 for k in kernels) == pytest.approx(time.time_ns)
         longest = [kernel.most_ns for kernel in kernels]
         assert longest == sorted(longest, reverse=True)
+
+
+def test_a_group_fits_into_the_cache_by_what_its_largest_call_moves() -> None:
+    """Bytes over all kernels, memsets and fills made a convolution's 122 MB fit into 62.9 MB."""
+    h200 = peaks_of("NVIDIA H200")
+    operators = tuple(OperatorTime(op, 5, 5, 500) for op in ("aten::_to_copy", "aten::conv2d"))
+    side = GroupSide(
+        operators, n_events=35, time_ns=2_500_000, bytes_read=10**8, bytes_written=8 * 10**8,
+        largest_bytes=122_000_000,
+    )  # fmt: skip
+    assert (side.n_calls, bandwidth(side, 5, h200).fits_cache) == (10, False)
+    some = replace(side, bytes_written=5 * 10**8)
+    assert bandwidth(some, 5, h200).fits_cache is None
+    assert bandwidth(replace(some, largest_bytes=62_000_000), 5, h200).fits_cache is True
+
+
+def test_the_largest_call_of_a_group_is_one_of_its_calls(comparison: Comparison) -> None:
+    for group in comparison.pairs[0].ledger.groups:
+        for side in (group.baseline, group.candidate):
+            if side.bytes_moved is None or not side.n_calls:
+                continue
+            mean = side.bytes_moved / side.n_calls
+            assert mean <= side.largest_bytes <= side.bytes_moved / 5  # of five steps
+            if len(side.operators) == 1 and side.n_calls == 5:
+                assert side.largest_bytes == mean
 
 
 def test_copied_inputs_say_how_they_need_not_be_copied() -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.finding_rules.op_work import OpWork
-from profiler_core.analysis.ledger.bandwidth import AT_PEAK
+from profiler_core.analysis.ledger.bandwidth import AT_PEAK, all_and_some_fit, is_outpaced
 from profiler_core.analysis.tensor_cores import uses_tensor_cores
 
 Limit = Literal["memory", "compute", "neither", "unknown"]
@@ -38,9 +38,7 @@ class Traffic:
 
     def fits(self, cache_bytes: int) -> tuple[bool, bool]:
         """Is the data of each call no larger than a cache; or that of an average call alone?"""
-        mean = self.n_bytes / max(1, self.n_calls)
-        largest = max(mean, self.largest_bytes)
-        return largest <= cache_bytes, mean <= cache_bytes < largest
+        return all_and_some_fit(self.n_bytes, self.n_calls, self.largest_bytes, cache_bytes)
 
     @property
     def kernels_per_call(self) -> float:
@@ -68,6 +66,9 @@ class Roofline:
     kernels_per_call: float = 1.0  # above 1: of the operator with all of its kernels
     counts_once: bool = False  # what it changes in place, so that it may move twice as much
     lacks_flops: bool = False  # it computes products, and how many operations is not known
+    # The other side of its group, which shows that the memory is no limit: it moves as many bytes
+    # or more, and notably faster.
+    outpaced_by: "Roofline | None" = None
 
     @property
     def is_all_products(self) -> bool:
@@ -83,7 +84,7 @@ class Roofline:
             return "unknown"
         past_cache = self.fits_cache is False and not self.some_fit_cache
         if self.memory_share >= AT_PEAK and past_cache:
-            return "memory"
+            return "memory" if self.outpaced_by is None else "unknown"
         if self.counts_once and past_cache and 2 * self.memory_share >= AT_PEAK:
             return "unknown"
         return "unknown" if self.lacks_flops else "neither"
@@ -144,6 +145,18 @@ def marked(line: Roofline | None, categories: Iterable[str]) -> Roofline | None:
     if line is None or line.flops is not None or _COMPUTING.isdisjoint(categories):
         return line
     return replace(line, lacks_flops=True)
+
+
+def beside(line: Roofline | None, other: Roofline | None) -> Roofline | None:
+    """The line of one side of a group with what the other side shows of it."""
+    if line is None or other is None or line.limit != "memory":
+        return line
+    own, others = (each.bytes_moved for each in (line, other))
+    speed, others_speed = (each.bytes_per_s for each in (line, other))
+    if own is None or others is None or speed is None or others_speed is None:
+        return line
+    is_slower = is_outpaced(own, speed, others, others_speed)
+    return replace(line, outpaced_by=other) if is_slower else line
 
 
 def _flops(products: Sequence[OpWork]) -> tuple[int, int]:

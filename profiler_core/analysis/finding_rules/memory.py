@@ -1,7 +1,7 @@
 """Findings about memory: bandwidth that is reached already, and capacity that is nearly used."""
 
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
-from profiler_core.analysis.ledger.bandwidth import bandwidth
+from profiler_core.analysis.ledger.bandwidth import bandwidth, is_outpaced
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.units import format_bytes, format_duration, format_share_of
 
@@ -44,8 +44,15 @@ def memory_roof(facts: Facts) -> Finding | None:
 
 
 def _at_roof(facts: Facts, group: FusionGroup) -> bool:
-    speed = bandwidth(group.candidate, group.n_steps[1], facts.peaks)
-    return speed is not None and speed.at_peak
+    before, after = (
+        bandwidth(side, n, facts.peaks)
+        for side, n in zip((group.baseline, group.candidate), group.n_steps, strict=True)
+    )
+    if after is None or not after.at_peak:
+        return False
+    return before is None or not is_outpaced(
+        after.bytes_moved, after.bytes_per_s, before.bytes_moved, before.bytes_per_s
+    )
 
 
 def memory_limit(facts: Facts) -> Finding | None:

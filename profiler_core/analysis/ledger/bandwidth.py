@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.ledger.result import GroupSide
 
+_FASTER = 1.1  # as many bytes at a tenth more: more than kernels differ by from run to run
 AT_PEAK = 0.7  # share of the data sheet's: pointwise kernels reach 85 to 89 % (docs/counters.md)
 
 
@@ -20,7 +21,8 @@ class Bandwidth:
     bytes_moved: float  # per step
     bytes_per_s: float
     peak_bytes_per_s: float | None  # None: the device is not known
-    fits_cache: bool | None  # is a kernel's data smaller than the L2? None: not known
+    # Is the data of each call no larger than the L2? None: not known, or that of some calls alone.
+    fits_cache: bool | None
 
     @property
     def share(self) -> float | None:
@@ -31,6 +33,29 @@ class Bandwidth:
     def at_peak(self) -> bool:
         """Is it at the memory's limit? Never where the L2's size is not known."""
         return self.share is not None and self.fits_cache is False and self.share >= AT_PEAK
+
+
+def is_outpaced(
+    bytes_moved: float, bytes_per_s: float, other_moved: float, other_per_s: float
+) -> bool:
+    """Do as many bytes or more go notably faster on the other side, so that none is the limit?"""
+    return other_moved >= bytes_moved and other_per_s > _FASTER * bytes_per_s
+
+
+def all_and_some_fit(
+    n_bytes: float, n_calls: float, largest_bytes: float, cache_bytes: float
+) -> tuple[bool, bool]:
+    """Is the data of each call no larger than a cache; or that of an average call alone?
+
+    Args:
+        n_bytes: of all calls.
+        n_calls: of operators, which may start several kernels each.
+        largest_bytes: of one call; 0: not known, or all move the same.
+        cache_bytes: what it holds.
+    """
+    mean = n_bytes / max(1, n_calls)
+    largest = max(mean, largest_bytes)
+    return largest <= cache_bytes, mean <= cache_bytes < largest
 
 
 def bandwidth(side: GroupSide, n_steps: int, peaks: DevicePeaks | None) -> Bandwidth | None:
@@ -45,9 +70,13 @@ def bandwidth(side: GroupSide, n_steps: int, peaks: DevicePeaks | None) -> Bandw
     if moved is None or per_s is None or not side.n_events:
         return None
     cache = None if peaks is None else peaks.l2_bytes
+    fits = None
+    if cache is not None:
+        all_fit, some_fit = all_and_some_fit(moved, side.n_calls, side.largest_bytes, cache)
+        fits = None if some_fit else all_fit
     return Bandwidth(
         bytes_moved=moved / max(1, n_steps),
         bytes_per_s=per_s,
         peak_bytes_per_s=None if peaks is None else peaks.memory_bytes_per_s,
-        fits_cache=None if cache is None else moved / side.n_events <= cache,
+        fits_cache=fits,
     )

@@ -82,7 +82,7 @@ def share(
     kernels: dict[tuple[str, str], list[int]] = {}
     calls: dict[tuple[int, int], None] = {}
     works: dict[OfModules, _Work] = {}
-    total = undecidable = n_events = 0
+    total = undecidable = n_events = largest = 0
     for number, position in places:
         for one_form in alike:
             unit, n = one_form.units[position], one_form.n
@@ -90,6 +90,7 @@ def share(
             graph = graph_of.get(unit.run) if unit.run is not None else None
             bytes_each = bytes_of(unit, graph, outputs.get(number))
             moved.append(None if bytes_each is None else (bytes_each[0] * n, bytes_each[1] * n))
+            largest = max(largest, sum(bytes_each or ()))
             for event in unit.events:
                 duration = one_form.time_ns[one_form.place[event]]
                 time += duration
@@ -124,6 +125,7 @@ def share(
         undecidable_ns=undecidable,
         modules=_records(works),
         counts_once=_counts_once(places, alike),
+        largest_bytes=largest,
     )
 
 

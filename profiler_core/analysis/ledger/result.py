@@ -85,6 +85,12 @@ class GroupSide:
     undecidable_ns: int = 0  # of kernels that another group explains equally well
     modules: tuple[ModuleWork, ...] = ()
     counts_once: bool = False  # its bytes, also what a kernel without its code changes in place
+    largest_bytes: int = 0  # that one call of an operator moves; 0: not known
+
+    @property
+    def n_calls(self) -> int:
+        """Of operators, or of generated kernels, over all profiled steps of the run."""
+        return sum(operator.n for operator in self.operators)
 
     @property
     def n_kernels(self) -> int:

@@ -56,6 +56,13 @@ _WITHOUT_COPIES = (
 )
 
 
+_PRODUCTS_AT_NO_LIMIT = (
+    "Neither the bytes nor the operations that its shapes demand hold it back: it waits for "
+    "latency, has too little to do for the whole device, or does more than these, such as pad the "
+    "3 channels of a first convolution."
+)
+
+
 _WITHOUT_FLOPS = (
     "How many operations it computes is not known here, so whether arithmetic holds it back cannot "
     "be told."
@@ -141,6 +148,13 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
             "The data of some calls fits into the L2 cache, so it may never reach memory; that of "
             "the largest does not fit."
         )
+    elif line.outpaced_by is not None and not line.counts_once:
+        parts.append(
+            f"It is not at the memory's limit: {line.outpaced_by.label} moves no fewer bytes at "
+            f"{format_share(line.outpaced_by.memory_share)} of the peak."
+        )
+    elif line.limit == "neither" and line.flops is not None:
+        parts.append(_PRODUCTS_AT_NO_LIMIT)
     elif line.limit in _LIMITS:
         parts.append(_LIMITS[line.limit])
     elif line.memory_share is not None and line.lacks_flops:

@@ -22,6 +22,7 @@ from profiler_core.analysis.dossier.record import (
 from profiler_core.analysis.dossier.roofline import (
     Roofline,
     Traffic,
+    beside,
     marked,
     roofline,
     what_computes,
@@ -66,7 +67,8 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
     group = groups[number]
     folded = next(alike for alike in fold(groups) if number in alike.numbers)
     products = [_products(pair, number, side) for side in (0, 1)]
-    before, after = (_roofline(comparison, pair, group, n, products[n]) for n in (0, 1))
+    own = [_roofline(comparison, pair, group, n, products[n]) for n in (0, 1)]
+    before, after = beside(own[0], own[1]), beside(own[1], own[0])
     rooflines = tuple(line for line in (before, after) if line is not None)
     code = pair.candidate.code
     calls = calls_of_group(code, group) if code is not None else []
@@ -170,15 +172,17 @@ def _roofline(
 ) -> Roofline | None:
     of_side = (group.baseline, group.candidate)[side]
     moved = of_side.bytes_moved
-    # All of a group's kernels are in it, so that none shares its operator with another.
+    # All of a group's kernels are in it, so that none shares its operator with another: its calls
+    # count as having one event each.
     traffic = (
         None
         if moved is None or not of_side.time_ns
         else Traffic(
             moved,
             of_side.time_ns,
-            of_side.n_events,
-            of_side.n_events,
+            of_side.n_calls,
+            of_side.n_calls,
+            of_side.largest_bytes,
             counts_once=of_side.counts_once,
         )
     )
