@@ -45,6 +45,8 @@ CATEGORIES: dict[str, str] = {
     OTHER: "other",
 }
 CATEGORY = pl.Enum(list(CATEGORIES))
+# Of kernels that compute matrix products and convolutions.
+PRODUCT_CATEGORIES = ("gemm", "conv", "triton_template_gemm", "triton_template_conv")
 # Copies and memsets are no kernels and are counted apart, but for those that a kernel does.
 COPIES = ("memcpy", "memset")
 

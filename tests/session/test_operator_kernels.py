@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.item import kernel_item, operator_item
-from profiler_core.analysis.wording.dossier import BESIDE_COLLECTIVES
+from profiler_core.analysis.wording.dossier import BESIDE_COLLECTIVES, roofline_sentences
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.units import format_bytes
@@ -122,3 +122,44 @@ def test_an_operator_of_a_cpu_has_its_inputs_and_itself_among_its_kernels() -> N
     expected_ns = sum(1000 * float(call["dur"]) for call in calls) / N_STEPS
     assert own.times_ns == (pytest.approx(expected_ns, rel=1e-6), None)
     assert len([entry for entry in kernels.entries if entry.times_ns[1]]) == 2
+
+
+def test_a_product_s_kernel_is_held_against_the_peak_with_its_own_time() -> None:
+    """A 7×7 convolution at 8.2 % of the peak was told to reach 5 %, by 124 µs of layout kernels."""
+    resnet = SAMPLE.parent / "resnet50"
+    comparison = Comparison.open([resnet / "eager", resnet / "default"])
+    for number, variant in enumerate(("eager", "default")):
+        (path,) = (resnet / variant).glob("trace.json*")
+        events = read_events(path)
+        device_of = {
+            event["args"]["correlation"]: event
+            for event in events
+            if event.get("cat") == "kernel" and "correlation" in event["args"]
+        }
+        calls = [
+            event
+            for event in events
+            if event.get("cat") == "cpu_op"
+            and event["name"] == "aten::convolution"
+            and event["args"]["Input Dims"][1] == [64, 3, 7, 7]
+        ]
+        launched = [
+            device_of[event["args"]["correlation"]]
+            for call in calls
+            for event in events
+            if event.get("cat") in ("cuda_runtime", "cuda_driver")
+            and event["args"].get("correlation") in device_of
+            and event["tid"] == call["tid"]
+            and call["ts"] <= event["ts"] <= call["ts"] + call["dur"]
+        ]
+        name = max(launched, key=lambda event: float(event["dur"]))["name"]
+        own_us = sum(float(event["dur"]) for event in launched if event["name"] == name)
+        total_us = sum(float(event["dur"]) for event in launched)
+        assert total_us > 1.05 * own_us  # layouts and padding beside it
+        made = dossier(comparison, kernel_item(name))
+        line = next(each for each in made.rooflines if each.label == comparison.labels[number])
+        batch, _, height, width = calls[0]["args"]["Input Dims"][0]
+        flops = 2 * batch * 64 * (height // 2) * (width // 2) * 3 * 7 * 7
+        assert line.flops == flops
+        assert line.flops_per_s == pytest.approx(flops * N_STEPS / (own_us * 1e-6), rel=1e-3)
+        assert "of its own: " in " ".join(roofline_sentences(line))

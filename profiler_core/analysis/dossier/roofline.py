@@ -60,6 +60,8 @@ class Roofline:
     flops: float | None = None  # per step
     flops_per_s: float | None = None  # in `products_ns`
     products_ns: float = 0.0  # per step, of the products that compute them; the rest has none
+    # What `products_ns` is of: all that these products start, or one kernel, which computes them.
+    products_of: Literal["group", "operator", "kernel"] = "group"
     compute_share: float | None = None  # of the peak of `units`
     units: Units | None = None
     device: str = ""  # whose peaks these are; "": not known
@@ -73,7 +75,7 @@ class Roofline:
     @property
     def is_all_products(self) -> bool:
         """Is the time of its products its whole time, but for a few per cent?"""
-        return self.products_ns >= _ALL_PRODUCTS * self.time_ns
+        return self.products_of == "kernel" or self.products_ns >= _ALL_PRODUCTS * self.time_ns
 
     @property
     def limit(self) -> Limit:
@@ -107,9 +109,10 @@ def roofline(
         n_steps: profiled steps.
         traffic: bytes of the operators, where shapes tell them.
         products: matrix products and convolutions among these operators.
-        kernel: whose name says which units compute; "" where they are several.
+        kernel: whose name says which units compute; "" where they are several. FLOPs are over its
+            own time, or over all that its operators start where others compute parts of them.
     """
-    flops, product_ns = _flops(products)
+    flops, product_ns, is_own = _flops(products, kernel)
     if traffic is None and not flops:
         return None
     time_ns = traffic.time_ns if traffic is not None else product_ns
@@ -131,6 +134,7 @@ def roofline(
         flops=flops / n if flops else None,
         flops_per_s=flops_per_s,
         products_ns=product_ns / n,
+        products_of="kernel" if is_own else "operator" if kernel else "group",
         compute_share=flops_per_s / compute_peak if flops_per_s and compute_peak else None,
         units=units,
         device=peaks.name if peaks is not None else "",
@@ -159,10 +163,14 @@ def beside(line: Roofline | None, other: Roofline | None) -> Roofline | None:
     return replace(line, outpaced_by=other) if is_slower else line
 
 
-def _flops(products: Sequence[OpWork]) -> tuple[int, int]:
-    """(operations, ns) of the products whose shapes are known."""
-    counted = [(op.flops * len(op.times_ns), op.time_ns) for op in products if op.flops]
-    return sum(flops for flops, _ in counted), sum(ns for _, ns in counted)
+def _flops(products: Sequence[OpWork], kernel: str) -> tuple[int, int, bool]:
+    """(operations, ns, is it one kernel's own time?) of the products whose shapes are known."""
+    counted = [op for op in products if op.flops]
+    flops = sum((op.flops or 0) * len(op.times_ns) for op in counted)
+    own = [op.kernel_ns for op in counted if op.kernel_ns is not None] if kernel else []
+    if own and len(own) == len(counted):
+        return flops, sum(own), True
+    return flops, sum(op.time_ns for op in counted), False
 
 
 def _units(products: Sequence[OpWork], kernel: str) -> Units | None:

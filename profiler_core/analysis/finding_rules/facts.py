@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.categories import CATEGORIES, PRODUCT_CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.counters.groups import MeasuredLedger
@@ -47,7 +47,6 @@ Page = Literal[
 ]
 Weight = Literal["first of all", "first", "by time", "note"]
 # Kernels of these categories compute matrix products and convolutions.
-PRODUCT_CATEGORIES = ("gemm", "conv", "triton_template_gemm", "triton_template_conv")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Matrix products in 32 bits that could run in 16."""
 
+from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.finding_rules.facts import (
-    PRODUCT_CATEGORIES,
     Facts,
     Finding,
     Rule,

@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 import polars as pl
 
+from profiler_core.analysis.categories import PRODUCT_CATEGORIES, categorise
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.operator_arguments import json_list, tensor_text
 from profiler_core.analysis.work import device_work
@@ -24,6 +25,8 @@ PRODUCTS = (
     "aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_scaled_mm",
     "aten::convolution", "aten::convolution_backward",
 )  # fmt: skip
+# Of what computes a product: a workspace that is filled beside its kernel is no second one.
+_NEARLY_ALL = 0.9
 _HALF = frozenset(("c10::Half", "c10::BFloat16"))
 
 
@@ -40,6 +43,8 @@ class OpWork:
     times_ns: tuple[int, ...]  # of each call: all device events that it launched
     rows: tuple[int, ...] = ()  # of each call: that of `kernel` in `device_work`
     steps: tuple[int, ...] = ()  # of each call: the profiled step that launched it
+    # `kernel` of all calls; None: other kernels compute parts of a call's product, or are all of it
+    kernel_ns: int | None = None
 
     @property
     def time_ns(self) -> int:
@@ -137,12 +142,13 @@ def _at(values: list[int], position: int, default: int) -> int:
 def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
     """Calls of these operators in profiled steps, with what was launched inside of them."""
     launches = (
-        device_work(trace)
+        categorise(trace)
         .with_row_index("row")
         .filter(pl.col("launch_ts_ns").is_not_null(), pl.col("step").is_not_null())
         .select(
             "launch_pid", "launch_tid", "launch_ts_ns", "dur_ns", pl.col("name").alias("kernel"),
             "row", "step",
+            product_ns=pl.col("dur_ns") * pl.col("category").is_in(PRODUCT_CATEGORIES),
         )
         .sort("launch_ts_ns")
     )  # fmt: skip
@@ -167,7 +173,15 @@ def work_on_cpu(trace: Trace, name: str) -> tuple[OpWork, ...]:
         device_work(trace)
         .with_row_index("row")
         .filter(pl.col("step").is_not_null(), pl.col("name").cast(pl.String) == name)
-        .select("ts_ns", "stream", "row", "step", time_ns="dur_ns", kernel=pl.lit(name))
+        .select(
+            "ts_ns",
+            "stream",
+            "row",
+            "step",
+            time_ns="dur_ns",
+            kernel=pl.lit(name),
+            kernel_ns="dur_ns",
+        )
     )
     ops = trace.ops.filter(pl.col("name").cast(pl.String) == name).with_columns(stream="tid")
     key = ["ts_ns", "stream"]
@@ -175,16 +189,17 @@ def work_on_cpu(trace: Trace, name: str) -> tuple[OpWork, ...]:
 
 
 def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
-    """Operators with `kernel`, `time_ns`, `row` and `step`, by what they are handed."""
+    """Operators with the columns of `_with_launches`, by what they are handed."""
     arguments = ("name", "input_dims", "input_types", "concrete_inputs", "input_strides", "kernel")
     return tuple(
         OpWork(
             str(name), _dims(dims), _texts(types), _texts(concrete), _dims(strides),
             str(kernel), tuple(times), tuple(rows), tuple(steps),
+            None if None in alone else sum(alone),
         )
-        for name, dims, types, concrete, strides, kernel, times, rows, steps in calls
+        for name, dims, types, concrete, strides, kernel, times, rows, steps, alone in calls
         .group_by(arguments, maintain_order=True)
-        .agg("time_ns", "row", "step")
+        .agg("time_ns", "row", "step", "kernel_ns")
         .iter_rows()
     )  # fmt: skip
 
@@ -192,7 +207,7 @@ def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
 def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     """Calls of one thread that launched something, with its `time_ns` and the longest `kernel`.
 
-    Of that kernel `row` and `step` too.
+    Of that kernel `row` and `step` too, and `kernel_ns` where it is all that computes a product.
 
     Args:
         ops: calls of one thread.
@@ -210,12 +225,19 @@ def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     by_length = np.lexsort((-np.arange(durations.size), durations))
     ranks = np.empty(durations.size + 1, dtype=np.int64)
     ranks[by_length], ranks[-1] = np.arange(durations.size), -1
+    products = launches["product_ns"].to_numpy()
+    products_before = np.concatenate(([0], np.cumsum(products)))
     borders = np.column_stack((first, last)).ravel()
     longest = by_length[np.maximum.reduceat(ranks, borders)[::2]] if borders.size else borders
+    of_longest = products[longest]
+    is_all = of_longest >= _NEARLY_ALL * (products_before[last] - products_before[first])
     return ops.filter(pl.Series(has_work)).with_columns(
         launches["kernel"].gather(longest).cast(pl.String),
         *(launches[column].gather(longest) for column in ("row", "step")),
         pl.Series("time_ns", before[last] - before[first], dtype=pl.Int64),
+        pl.when(pl.Series(is_all & (of_longest > 0)))
+        .then(pl.Series(of_longest, dtype=pl.Int64))
+        .alias("kernel_ns"),
     )
 
 

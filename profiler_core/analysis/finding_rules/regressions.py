@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from profiler_core.analysis.finding_rules.facts import PRODUCT_CATEGORIES, Facts, Finding, Rule
+from profiler_core.analysis.categories import PRODUCT_CATEGORIES
+from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
 from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.ledger.added_biases import biases_ns

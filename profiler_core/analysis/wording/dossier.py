@@ -63,6 +63,13 @@ _PRODUCTS_AT_NO_LIMIT = (
 )
 
 
+_PRODUCTS_OF = {
+    "kernel": " of its own",
+    "operator": ", the total of its operators, as other kernels compute parts of it",
+    "group": " of products",
+}
+
+
 _WITHOUT_FLOPS = (
     "How many operations it computes is not known here, so whether arithmetic holds it back cannot "
     "be told."
@@ -128,7 +135,7 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
     if line.flops is not None and line.flops_per_s is not None:
         text = (
             f"Computes {format_operations(line.flops)} per step in "
-            f"{format_duration(line.products_ns)} of products: "
+            f"{format_duration(line.products_ns)}{_PRODUCTS_OF[line.products_of]}: "
             f"{format_operations(line.flops_per_s)}/s"
         )
         if line.compute_share is not None:
@@ -136,7 +143,8 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
         parts.append(f"{text}.")
     if line.kernels_per_call > 1:
         parts.append(
-            f"These are totals of its operator, which starts {line.kernels_per_call:.3g} kernels, "
+            f"{'These' if line.products_of != 'kernel' else 'Its bytes and their time'} are totals "
+            f"of its operator, which starts {line.kernels_per_call:.3g} kernels, "
             "copies and memsets per call: shapes do not say what each of them moves and computes."
         )
     if not line.device:
