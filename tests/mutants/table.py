@@ -702,4 +702,27 @@ MUTANTS = (
         "finding_rules/compiler.py", "guards are told from a twentieth of the step on",
         "_LEAST_GUARDS = 0.05", "_LEAST_GUARDS = 0.1", ("test_findings.py",),
     ),
+    Mutant(
+        "finding_overlaps.py", "idle time that a bound holds counts once",
+        "_busy_ns(finding) if has_idle else _amount_ns(finding)", "_amount_ns(finding)",
+        ("test_finding_overlaps.py",),
+    ),
+    Mutant(
+        "finding_rules/facts.py", "a slowed host makes no faster kernel gain nothing",
+        "if is_slowed and saved.expected_ns <= 0 < otherwise_ns:", "if False:",
+        ("test_findings.py",),
+    ),
+    Mutant(
+        "what_if/engine.py", "beside a slowed host all that the device saves may be saved",
+        "min(low_ns, *alone), max(high_ns, *alone)", "low_ns, high_ns", ("test_findings.py",),
+    ),
+    Mutant(
+        "host_activity.py", "a value on the CPU is read without waiting",
+        'at.search_sorted(ranges["start"]) < at.search_sorted(ranges["end"])', "pl.lit(True)",
+        ("test_idle.py",),
+    ),
+    Mutant(
+        "trace_notes.py", "steps that differ by a fifth are even",
+        "_EVEN = 1.2", "_EVEN = 1.3", ("test_summary.py",),
+    ),
 )  # fmt: skip

@@ -39,7 +39,7 @@ from profiler_core.units import format_share
 LEAST_SHARE = 0.05
 _OTHER_STAGES = "a pipeline's other stages gain by it too, and one stage is replayed"
 _NO_LAUNCHES = "the launches of these kernels are not in the trace"
-_HOST_SLOWED = "the step waits for its host, which the profiler slows"
+_HOST_SLOWED = "the replay waits for the host, which the profiler slows"
 _NO_STEPS = "the trace marks no steps, so host and device cannot be replayed"
 
 Page = Literal[
@@ -267,13 +267,10 @@ class Facts:
             return self.at_most(otherwise_ns, _NO_LAUNCHES)
         if self.summary.critical is not None and self.summary.critical.bubble_ns:
             return self.at_most(otherwise_ns, _OTHER_STAGES)
-        if change.kernels and saved.expected_ns <= 0 and self._waits_for_slowed_host:
+        is_slowed = self.clock == "profiled" and bool(change.kernels)
+        if is_slowed and saved.expected_ns <= 0 < otherwise_ns:
             return self.at_most(otherwise_ns, _HOST_SLOWED)
         return saved
-
-    @property
-    def _waits_for_slowed_host(self) -> bool:
-        return self.clock == "profiled" and self.what_if.is_host_bound
 
     def at_most(self, most_ns: float, reason: str) -> Prediction:
         """A bound on `clock`, with the reason in a sentence why nothing better can be known."""
