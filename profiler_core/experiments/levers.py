@@ -181,6 +181,7 @@ CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "tf32": (("precision", "tf32"),),
     "even_shapes": (("precision", "bf16-autocast"), ("shape_padding", "")),
     "channels_last": (("channels_last", ""),),
+    "frozen_weights": (("freezing", ""),),
     "fused_optimizer": (("optimizer", ""),),
     "capture_scalar_outputs": (("capture_scalar_outputs", ""),),
     "capture_dynamic_output_shape_ops": (("capture_dynamic_output_shape_ops", ""),),

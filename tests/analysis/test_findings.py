@@ -127,6 +127,7 @@ CASES = {
     "recompiles": (SHAPES, RESNET),
     "unfused_optimizer": (ADAM, TRAINING),
     "layout_copies": (("resnet50/eager",), BF16),
+    "weight_casts": (BF16, BERT),
     "memory_roof": (RESNET, BERT),
 }
 

@@ -17,6 +17,7 @@ Lever = Literal[
     "half_precision",  # products in 16 bits
     "template_kernels",  # products by the fastest of templates and libraries (max-autotune)
     "even_shapes",  # sizes padded so that rows begin on 16 bytes
+    "frozen_weights",  # weights cast once, not in each step
     "channels_last",  # no conversions of layout around convolutions
     "like_baseline",  # groups of the ledger as fast as in the baseline
     "uncompiled",  # the step as in the baseline
