@@ -725,4 +725,25 @@ MUTANTS = (
         "trace_notes.py", "steps that differ by a fifth are even",
         "_EVEN = 1.2", "_EVEN = 1.3", ("test_summary.py",),
     ),
+    Mutant(
+        "ledger/folding.py", "a group of further lines joins only those that are more",
+        "and len(others) > len(numbers)", "", ("ledger/test_folding.py",),
+    ),
+    Mutant(
+        "ledger/folding.py", "a group joins those whose lines it has, too",
+        "if other and set(other) < set(lines)", "if other", ("ledger/test_folding.py",),
+    ),
+    Mutant(
+        "ledger/bandwidth.py", "a group fits by its largest call",
+        "largest = max(mean, largest_bytes)", "largest = mean", ("ledger/test_bandwidth.py",),
+    ),
+    Mutant(
+        "ledger/bandwidth.py", "fewer bytes outpace nothing",
+        "other_moved >= bytes_moved and ", "", ("ledger/test_bandwidth.py",),
+    ),
+    Mutant(
+        "finding_rules/op_work.py", "a kernel among others of one product has no time of its own",
+        "is_all = of_longest >= _NEARLY_ALL * ", "is_all = of_longest >= 0 * ",
+        ("test_op_work.py",),
+    ),
 )  # fmt: skip

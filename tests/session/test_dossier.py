@@ -26,9 +26,7 @@ from profiler_core.analysis.item import (
     operator_item,
     source_item,
 )
-from profiler_core.analysis.ledger.bandwidth import bandwidth
 from profiler_core.analysis.ledger.folding import fold
-from profiler_core.analysis.ledger.result import GroupSide, OperatorTime
 from profiler_core.analysis.wording.dossier import (
     NO_COUNTERS,
     break_answer,
@@ -268,20 +266,6 @@ def test_a_group_s_kernels_sum_to_its_time(comparison: Comparison) -> None:
             assert sum(k.times_ns[side] or 0.0 for k in kernels) == pytest.approx(time.time_ns)
         longest = [kernel.most_ns for kernel in kernels]
         assert longest == sorted(longest, reverse=True)
-
-
-def test_a_group_fits_into_the_cache_by_what_its_largest_call_moves() -> None:
-    """Bytes over all kernels, memsets and fills made a convolution's 122 MB fit into 62.9 MB."""
-    h200 = peaks_of("NVIDIA H200")
-    operators = tuple(OperatorTime(op, 5, 5, 500) for op in ("aten::_to_copy", "aten::conv2d"))
-    side = GroupSide(
-        operators, n_events=35, time_ns=2_500_000, bytes_read=10**8, bytes_written=8 * 10**8,
-        largest_bytes=122_000_000,
-    )  # fmt: skip
-    assert (side.n_calls, bandwidth(side, 5, h200).fits_cache) == (10, False)
-    some = replace(side, bytes_written=5 * 10**8)
-    assert bandwidth(some, 5, h200).fits_cache is None
-    assert bandwidth(replace(some, largest_bytes=62_000_000), 5, h200).fits_cache is True
 
 
 def test_the_largest_call_of_a_group_is_one_of_its_calls(comparison: Comparison) -> None:
