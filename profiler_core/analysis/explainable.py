@@ -3,7 +3,7 @@
 from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.environment import is_another_model
 from profiler_core.analysis.ledger.result import FusionLedger
-from profiler_core.analysis.trace_notes import cut_clause, unmarked_clause
+from profiler_core.analysis.trace_notes import MARK_STEPS, cut_clause, unmarked_clause
 from profiler_core.analysis.unnamed_code import unnamed_code_clause
 from profiler_core.analysis.wording.replays import graph_capture_clause
 from profiler_core.units import format_share
@@ -22,7 +22,7 @@ def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
     if pair.cut_traces:
         return cut_clause(pair.cut_traces)
     if pair.unmarked_traces:
-        return unmarked_clause(pair.unmarked_traces)
+        return f"{unmarked_clause(pair.unmarked_traces)} {MARK_STEPS}"
     if pair.graph_captures:
         return graph_capture_clause(pair.graph_captures)
     if pair.unnamed_code:

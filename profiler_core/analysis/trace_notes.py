@@ -90,12 +90,15 @@ def cut_clause(labels: Sequence[str]) -> str:
     return f"the traces of {listed(labels)} are cut, and what they lack is not known."
 
 
+MARK_STEPS = "Call profiler.step() after each step when recording."
+
+
 def unmarked_clause(labels: Sequence[str]) -> str:
     """Why runs with these labels are not compared: the others' traces mark their steps."""
     marks = "marks" if len(labels) == 1 else "mark"
     return (
         f"the trace{'' if len(labels) == 1 else 's'} of {listed(labels)} {marks} no steps, so what "
-        "one step takes is not known. Call profiler.step() after each step when recording."
+        "one step takes is not known."
     )
 
 

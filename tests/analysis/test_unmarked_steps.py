@@ -80,5 +80,6 @@ def test_the_pages_compare_nothing(marked, bare, columns, tmp_path, monkeypatch)
     for page in ("overview", "kernels", "fusion", "modules"):
         text = text_of(opened(page, **chosen)).replace("\\", "")
         assert WHY in text, page
+    assert text_of(opened("overview", **chosen)).count(WHY) == 1, "the title says it"
     text = text_of(opened("kernels", **chosen))
     assert "Not compared:" in text and "Kernels in what there is" in text

@@ -7,7 +7,7 @@ from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.group_marks import group_marks
 from profiler_core.analysis.ledger.result import changed
 from profiler_core.analysis.summary import Summary
-from profiler_core.analysis.trace_notes import cut_clause, unmarked_clause
+from profiler_core.analysis.trace_notes import MARK_STEPS, cut_clause, unmarked_clause
 from profiler_core.analysis.wording.sentence import clause, clipped, counted, listed
 from profiler_core.units import (
     format_change_between,
@@ -54,7 +54,7 @@ def kernels_line(
     elif unmarked:
         why = unmarked_clause([clipped(label, _LONGEST) for label in unmarked])
         there_is = _what_there_is(counts, names, on_host)
-        return f"Not compared: {why} {there_is[0].upper()}{there_is[1:]}."
+        return f"Not compared: {why} {MARK_STEPS} {there_is[0].upper()}{there_is[1:]}."
     elif len(names) == 2:
         many = f"{counts[0]} → {counts[1]} kernels per step from {names[0]} to {names[1]}"
     else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.environment import of_workload
 from profiler_core.analysis.step_time import StepTime
-from profiler_core.analysis.trace_notes import WHAT_IS_LEFT, cut_clause, unmarked_clause
+from profiler_core.analysis.trace_notes import MARK_STEPS, WHAT_IS_LEFT, cut_clause, unmarked_clause
 from profiler_core.analysis.unnamed_code import unnamed_code_clause
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.compile_cost import compile_cost_sentence
@@ -72,10 +72,14 @@ def headline(comparison: ComparedNumbers, *, with_unfinished: bool = True) -> He
         if c is not lead and (with_unfinished or lead is None or c.status == "finished")
     ]
     if lead is None:
-        is_cut = any(side.is_cut for side in (comparison.baseline, *comparison.sides))
-        if is_cut:  # the title says it once for all
+        sides = (comparison.baseline, *comparison.sides)
+        is_cut = any(side.is_cut for side in sides)
+        is_unmarked = any(side.is_unmarked for side in sides)
+        if is_cut or is_unmarked:  # the title says it once for all
+            of_title = Claim.CUT_TRACE if is_cut else Claim.UNMARKED_STEPS
             told = [verdict(c) for c in comparison.candidates]
-            others = [statement(v).sentence for v in told if v.claim is not Claim.CUT_TRACE]
+            others = [statement(v).sentence for v in told if v.claim is not of_title]
+            others += [MARK_STEPS] if is_unmarked and not is_cut else []
         return Headline(_alone(comparison), tuple(others), is_bad=is_cut)
     first = candidate_headline(verdict(lead))
     return Headline(first.title, (*first.lines, *others), first.is_bad)
@@ -247,7 +251,7 @@ def _cut_trace(c: CandidateComparison) -> Statement:
 
 
 def _unmarked_steps(c: CandidateComparison) -> Statement:
-    return _incomparable(c, unmarked_clause(c.unmarked_traces))
+    return _incomparable(c, f"{unmarked_clause(c.unmarked_traces)} {MARK_STEPS}")
 
 
 def _graph_capture(c: CandidateComparison) -> Statement:
