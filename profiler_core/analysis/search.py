@@ -167,8 +167,8 @@ def _without_indices(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _occurs(word: str, text: str) -> bool:
-    """Is a word in a text, as torch writes it or as NCCL does: all_reduce, AllReduce?"""
-    return word in text or word.replace("_", "") in text
+    """Is a word in a text, however either is spelled: all_reduce, AllReduce, batchnorm?"""
+    return word in text or word.replace("_", "") in text.replace("_", "")
 
 
 def _is_the_layer(path: str, index: str) -> bool:

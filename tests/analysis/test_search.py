@@ -97,6 +97,12 @@ def test_a_resnets_layer_3_is_layer3_and_not_the_third_block_of_layer2():
     assert "layer3.0.bn1" in titles(modules, "bn layer 3")
 
 
+def test_names_are_found_with_and_without_their_underscores():
+    entries = [a_kernel("bn_fw", detail="batch_norm"), a_module("net.BatchNorm")]
+    assert set(titles(entries, "batchnorm")) == set(titles(entries, "batch_norm"))
+    assert len(titles(entries, "batchnorm")) == 2
+
+
 def test_words_that_only_hold_a_question_together_need_not_occur():
     modules = [a_module("encoder.layer.3.output.LayerNorm"), a_module("encoder.layer.3.output")]
     assert titles(modules, "my layer norm of layer 3") == ["encoder.layer.3.output.LayerNorm"]
