@@ -46,7 +46,8 @@ def group_modules(
         ]
         by_line = modules[number][0]
         holder = holding(drawn)
-        if holder is not None and not (by_line is not None and lies_in(by_line, holder)):
+        is_closer = by_line not in (None, holder) and lies_in(by_line or "", holder or "")
+        if holder is not None and not is_closer:
             modules[number] = module_of_all(drawn)
     return modules
 

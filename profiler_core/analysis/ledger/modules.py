@@ -174,7 +174,7 @@ def backward_modules(graph: CompiledGraph, forward: Mapping[str, str]) -> dict[s
     codes = np.array([numbers[line] for line, _ in lines], dtype=np.int32)
     others = np.array([numbers.get(line, len(numbers)) for line, _ in visits], dtype=np.int32)
     for i, j in align_codes(codes, others, table) if lines and visits else ():
-        module, _ = module_of_all(lines[i][1])
+        module = holding(lines[i][1])
         if module is not None:
             modules.update(dict.fromkeys(visits[j][1], module))
     return modules

@@ -109,3 +109,13 @@ def test_an_operator_with_a_kernel_of_its_own_joins_no_neighbour_that_is_named_a
     pair = Comparison.open([sample / "eager", sample / "default"]).pairs[0]
     titles = {group.title for group in pair.ledger.groups}
     assert {"native_dropout_backward", "_adaptive_avg_pool2d_backward"} <= titles
+
+
+def test_of_a_line_with_two_modules_each_gradient_lies_in_its_own():
+    """`self.fc2(F.relu(self.fc1(x)))`: the sum of fc1's bias stood in fc2."""
+    sample = SAMPLES / "simplecnn-training"
+    pair = Comparison.open([sample / "eager", sample / "default"]).pairs[0]
+    modules = {g.title: g.module for g in pair.ledger.groups if g.phase == "backward"}
+    assert modules["threshold_backward + sum"] == "fc1"
+    assert modules["sum"] == "fc2"
+    assert modules["threshold_backward + cudnn_batch_norm_backward"] == "norm2"
