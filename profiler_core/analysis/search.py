@@ -127,7 +127,10 @@ class SearchIndex:
                 if indices and entry.kind == "module" and _is_the_layer(entry.title, indices[-1]):
                     rank = 0
                 size_ns = abs(entry.change_ns or 0.0) if by_change else entry.step_ns or 0.0
-                key = (rank, _KINDS.index(entry.kind), -size_ns, number)
+                key = (
+                    not _is_named_so(entry.module, indices),
+                    rank, _KINDS.index(entry.kind), -size_ns, number,
+                )  # fmt: skip
                 ranked.append((key, entry))
         ranked.sort(key=lambda pair: pair[0])
         chosen: list[SearchEntry] = []
@@ -181,6 +184,13 @@ def _is_below(modules: str, indices: list[str]) -> bool:
     parts = re.split(r"[.,\s\[\]]+", modules) if indices else []
     numbers = {_numbered(part) for part in parts}
     return numbers.issuperset(indices)
+
+
+def _is_named_so(modules: str, indices: list[str]) -> bool:
+    """Is a part of a path called "layer3", where "3" of `layer2.3` may be meant less?"""
+    parts = set(re.split(r"[.,\s\[\]]+", modules.lower())) if indices else set()
+    words = (f"{word}{index}" for word in ("layer", "block", "stage") for index in indices)
+    return not parts.isdisjoint(words)
 
 
 def _numbered(part: str) -> str:
