@@ -24,7 +24,7 @@ _COMPOSITES = frozenset(
 )  # fmt: skip
 
 
-_COPYING = frozenset(("cast", "clone", "cat", "fill", "zeros", "full")) | KERNEL_FREE | ANCHORS
+COPYING = frozenset(("cast", "clone", "cat", "fill", "zeros", "full")) | KERNEL_FREE | ANCHORS
 
 _REDUCTIONS = ("triton_red", "triton_per")
 
@@ -71,7 +71,7 @@ class Item:
     @property
     def only_copies(self) -> bool:
         """A generated kernel that only casts or rearranges, by what is new in its name."""
-        return self.by_kernel_name and self.fresh <= _COPYING and not self.is_reduction
+        return self.by_kernel_name and self.fresh <= COPYING and not self.is_reduction
 
     @property
     def is_reduction(self) -> bool:

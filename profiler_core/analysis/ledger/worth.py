@@ -2,8 +2,8 @@
 
 from math import prod
 
-from profiler_core.analysis.ledger.operators import KERNEL_FREE, SOFTMAX
-from profiler_core.analysis.ledger.program import Item, Phase
+from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, SOFTMAX
+from profiler_core.analysis.ledger.program import COPYING, Item, Phase
 
 # Worth of a match. An alignment is worth most in all, so only the order of these counts, and how
 # many of one make up for one of another: an operator is worth more than views, which come and go
@@ -80,6 +80,8 @@ def worth_of_names(a: Item, b: Item) -> int:
         return SAME_KERNEL  # attention in several kernels: nothing else has its softmax
     if not (plain.op in name.inner or plain.inner & name.inner):
         return 0
+    if plain.is_anchor and name.inner - ANCHORS - COPYING:
+        return MISSHAPEN  # a library computes that; what else is in the name is this kernel's
     sizes = {prod(shape) for shape in name.shapes}
     size = max((prod(shape) for shape in plain.shapes), default=0)
     if sizes and size and not {size, *plain.index_sizes} <= sizes:

@@ -119,3 +119,13 @@ def test_of_a_line_with_two_modules_each_gradient_lies_in_its_own():
     assert modules["threshold_backward + sum"] == "fc1"
     assert modules["sum"] == "fc2"
     assert modules["threshold_backward + cudnn_batch_norm_backward"] == "norm2"
+
+
+def test_a_generated_kernel_is_not_what_a_library_computes_though_its_name_has_it():
+    """Four gradients of convolutions were told as twice as slow: their batch norms' kernels."""
+    folders = [CAPTURES / f"resnet50_train.{mode}+amp+cl" for mode in ("eager", "default")]
+    pair = Comparison.open([folder / "trace.json.gz" for folder in folders]).pairs[0]
+    for group in pair.ledger.groups:
+        if {each.op for each in group.baseline.operators} == {"aten::convolution_backward"}:
+            names = [kernel.name for kernel in group.candidate.kernels]
+            assert not any("native_batch_norm_backward" in name for name in names), names
