@@ -61,6 +61,7 @@ class SearchEntry:
     step_ns: float | None = None  # its time per step, of whichever run has the most
     change_ns: float | None = None  # of that time from the baseline to the candidate
     module: str = ""  # paths of the modules that it is or lies in
+    words: str = ""  # searched too, and not shown
     sides_ns: tuple[float, ...] = ()  # per step of the baseline and the candidate; (): not told
 
 
@@ -87,7 +88,7 @@ class SearchIndex:
         self._nameless = nameless
         self._titles = [entry.title.lower() for entry in self.entries]
         self._texts = [
-            f"{title}\n{entry.detail.lower()}\n{entry.kind}"
+            f"{title}\n{entry.detail.lower()}\n{entry.kind}\n{entry.words}"
             for title, entry in zip(self._titles, self.entries, strict=True)
         ]
 

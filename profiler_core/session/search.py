@@ -25,6 +25,8 @@ from profiler_core.session.divided import Divided
 from profiler_core.session.dossier.finding import findings_of
 from profiler_core.units import format_duration
 
+_ASKED_FOR = "what to try next, do, improve"  # which findings answer
+
 
 def search_index(comparison: Comparison) -> SearchIndex:
     """Everything of these runs that has a dossier; what cannot be read is left out."""
@@ -178,6 +180,7 @@ def _findings(comparison: Comparison) -> Iterator[SearchEntry]:
         yield SearchEntry(
             "finding", finding.title, finding.advice, finding_item(run, finding.key),
             stake_ns if stake_ns > 0 else None,  # a change that would lose promises no time
+            words=_ASKED_FOR,
         )  # fmt: skip
 
 

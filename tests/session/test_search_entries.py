@@ -32,3 +32,11 @@ def test_memsets_lead_to_the_groups_that_have_them() -> None:
     assert hits
     assert {hit.kind for hit in hits} == {"group"}
     assert {hit.item.numbers[1] for hit in hits if hit.item.numbers} <= with_memsets
+
+
+def test_what_to_try_next_finds_the_findings() -> None:
+    """ "Nothing in these runs matches" stood there, then the page that was open already."""
+    comparison = Comparison.open([BREAKY / "eager", BREAKY / "default"])
+    hits = search_index(comparison).search("what should I try next", 10)
+    assert len(hits) > 1
+    assert {hit.kind for hit in hits} == {"finding"}

@@ -44,6 +44,11 @@ def test_what_is_asked_finds_the_page_that_answers_it(words, page):
     assert page in [spec.name for spec in matching_pages(words, has_runs=True)]
 
 
+def test_a_page_whose_question_it_is_comes_first():
+    """ "Who waits for whom" led to the timeline, which names nobody."""
+    assert matching_pages("who waits for whom", has_runs=True)[0].name == "ranks"
+
+
 def test_a_page_that_needs_runs_or_a_role_is_not_offered_without_them():
     assert not [spec for spec in matching_pages("memory", has_runs=False) if spec.has_dossier]
     assert matching_pages("upload", has_runs=False)[0].name == "runs"

@@ -1,4 +1,4 @@
-"""What stands out, ranked by the time at stake, each with a link to the page that shows it."""
+"""What stands out, the most important first, each with a link to the page that shows it."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,9 @@ def show_findings(
         source: keys of the runs that are looked at.
     """
     bounds = " ≤ is an upper bound." if any(finding.is_bound for finding in findings) else ""
-    note = f"What stands out in {label}, by the time at stake.{bounds} {together_text(findings)}"
+    note = (
+        f"What stands out in {label}, the most important first.{bounds} {together_text(findings)}"
+    )
     section("What to do next", note.strip())
     if not findings:
         st.html(

@@ -92,17 +92,20 @@ def _index(keys: Keys) -> SearchIndex:
 def matching_pages(words: str, *, has_runs: bool) -> list[PageSpec]:
     """Pages of the menu whose title, question or further words have all of these.
 
+    The ones whose question has them come first.
+
     Args:
         words: that are searched.
         has_runs: are runs chosen? Without them pages that need some have nothing to show.
     """
-    return [
+    matching = [
         spec
         for spec in page_specs()
         if not (spec.for_admins or spec.for_members)
         and (has_runs or not spec.has_dossier)
         and matches_all(words, f"{spec.title} {spec.question} {spec.words}")
     ]
+    return sorted(matching, key=lambda spec: not matches_all(words, spec.question))
 
 
 def _pages(keys: Keys, pages: Sequence[PageSpec]) -> list[dict[str, str]]:
