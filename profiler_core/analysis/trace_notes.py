@@ -18,10 +18,11 @@ from profiler_core.analysis.wording.sentence import listed
 from profiler_core.analysis.wording.without_work import what_it_holds
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import Trace
-from profiler_core.units import format_count, format_durations
+from profiler_core.units import format_count, format_duration, format_durations
 
 WHAT_IS_LEFT = "its numbers cover what is left of it, and cannot be compared with another run's."
 _EVEN = 1.2  # the longest step over the shortest
+_LATE = 0.01  # of the window
 _MOST_KEYS = 5  # in one sentence
 MEASURED_ON_THE_CPU = "Measured on the CPU: there are no copies, launches or idle causes to count."
 
@@ -56,7 +57,7 @@ def trace_notes(
     if window.n_left_over:
         notes.append(
             f"{_events(window.n_left_over)} had been launched before the first profiled step: "
-            "work of the warm-up, not counted here."
+            f"work of the warm-up, not counted here.{_late_first_step(window)}"
         )
     if window.n_launched_after:
         notes.append(
@@ -81,6 +82,28 @@ def trace_notes(
         kind = "device events" if trace.has_device_events else "operators"
         notes.append(f"The steps do not all have the same number of {kind}.")
     return (*notes, *_uneven(window))
+
+
+def _late_first_step(window: Window) -> str:
+    """How much shorter steps look than they were on the host, where that matters; else "".
+
+    The window begins where the warm-up's work ends on the device. Where the device is as far behind
+    the host at the end as it was there, a step is as long on both; else the host took longer.
+    """
+    if not window.steps:
+        return ""
+    first, last = window.steps[0], window.steps[-1]
+    on_host_ns = last.host_ts_ns + last.host_dur_ns - first.host_ts_ns
+    if on_host_ns < (1 + _LATE) * window.dur_ns:
+        return ""
+    late, whole = (
+        format_duration(ns)
+        for ns in (window.start_ns - first.host_ts_ns, on_host_ns / window.n_steps)
+    )
+    return (
+        f" The first step counts from its end, {late} after it began: on the host a step took "
+        f"{whole}."
+    )
 
 
 def cut_clause(labels: Sequence[str]) -> str:
