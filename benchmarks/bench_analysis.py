@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from profiler_core.analysis.categories import categorise
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.compilation.compiled_calls import compiled_calls, region_taxes
 from profiler_core.analysis.compilation.cudagraph_coverage import cudagraph_coverage
 from profiler_core.analysis.compilation.graph_break_cost import graph_break_cost
@@ -29,6 +29,7 @@ from profiler_core.analysis.kernels import kernels
 from profiler_core.analysis.launches import launches
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.memory.peak import peak_memory
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.steps import window_of
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.trace_notes import trace_notes

@@ -27,8 +27,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.noise import noisy_ratio, per_step, rounds_of
+from profiler_core.analysis.side import make_side
 from profiler_core.ingest.run import open_run
 from profiler_core.model.run import HostLoad, Measurement, Round, RunFiles, RunRecord
 

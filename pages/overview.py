@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from profiler_core.analysis.compare import whole_steps
+from profiler_core.analysis.side import whole_steps
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.drawn import let_browser_draw
 from profiler_core.ui.overview.category_table import show_categories

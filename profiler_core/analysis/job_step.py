@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.apportion import apportion
-from profiler_core.analysis.compare import Side
 from profiler_core.analysis.measures import common_clock, step_ns
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.job_summary import (
@@ -19,6 +18,7 @@ from profiler_core.analysis.ranks.job_summary import (
     beyond_bubble,
     idle_by_cause,
 )
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.unprofiled_idle import BEYOND_PROFILE, unprofiled_idle_of_job
 from profiler_core.analysis.waterfall import (

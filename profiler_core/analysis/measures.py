@@ -4,16 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from profiler_core.analysis.compare import (
-    CandidateComparison,
-    ComparedNumbers,
-    Side,
-    has_whole_memory,
-    is_empty,
-    replays_graphs,
-)
+from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, replays_graphs
 from profiler_core.analysis.compilation.cost import CompileCost, baseline_cost
 from profiler_core.analysis.per_step import PerStep
+from profiler_core.analysis.side import Side, has_whole_memory, is_empty
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.throughput import Counted

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from profiler_core.analysis.categories import category_of_kernel
-from profiler_core.analysis.compare import ComparedNumbers, Side
+from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.per_step import per_step
 from profiler_core.analysis.replayed import categories_of_replays
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.summary import Summary
 
 

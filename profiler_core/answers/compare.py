@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from profiler_core.analysis.compare import CategoryPair, MemoryPair, Side, TwoNumbers
+from profiler_core.analysis.compare import CategoryPair, MemoryPair, TwoNumbers
 from profiler_core.analysis.compilation.by_script import ScriptCompilation
 from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.environment import Difference
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.step_time import Jitter, StepTime
 from profiler_core.analysis.telemetry.fairness import Fairness
 from profiler_core.analysis.telemetry.run import RunTelemetry

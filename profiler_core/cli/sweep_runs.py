@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from profiler_core import run_directory
-from profiler_core.analysis.compare import Side
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.sweep.series import PointRuns, Sweep, build_sweep
 from profiler_core.errors import FusionscopeError, NotARun
 from profiler_core.ingest.run import open_run

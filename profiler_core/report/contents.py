@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, Side
+from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.explanation import Explanation
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.run_labels import names_together
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.verdict import leading
 from profiler_core.model.review import Review
 from profiler_core.session.comparison import Comparison

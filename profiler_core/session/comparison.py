@@ -11,13 +11,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
 
-from profiler_core.analysis.compare import ComparedNumbers, Side, compare
+from profiler_core.analysis.compare import ComparedNumbers, compare
 from profiler_core.analysis.compilation.by_script import of_record
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.run_labels import Labelled, run_labels
 from profiler_core.analysis.shared_categories import sides_of
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.verdict import leading
 from profiler_core.analysis.wording.script_compilation import name_with

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from profiler_core.analysis.compare import CandidateComparison, Side
+from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.explainable import look_unrelated, not_explained
@@ -25,6 +25,7 @@ from profiler_core.analysis.ledger.sides import LedgerSide
 from profiler_core.analysis.memory.comparison import MemoryComparison, compare_memory
 from profiler_core.analysis.ranks.job_ledger import JobLedger, job_ledger
 from profiler_core.analysis.ranks.overlap import Overlap
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.verdict import Verdict, verdict
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.notes import pair_notes

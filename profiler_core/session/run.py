@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from profiler_core.analysis.compare import Side, make_side
 from profiler_core.analysis.compilation.by_script import (
     ScriptCompilation,
     compiled_nothing,
@@ -36,6 +35,7 @@ from profiler_core.analysis.graph_replays.phases import Bucket, ServerPhase, ser
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
 from profiler_core.analysis.ranks.job_summary import with_job
+from profiler_core.analysis.side import Side, make_side
 from profiler_core.analysis.summary import Summary, summarise
 from profiler_core.analysis.telemetry.run import (
     BY_PROFILER,

@@ -153,7 +153,7 @@ def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
             max(group.baseline_step_ns, group.candidate_step_ns),
             group.delta_ns,
             group.module or "",
-            (group.baseline_step_ns, group.candidate_step_ns),
+            sides_ns=(group.baseline_step_ns, group.candidate_step_ns),
         )
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.noise import repeated
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.throughput import throughput
 from profiler_core.analysis.wording.notes import pair_notes
 from profiler_core.model.run import Telemetry

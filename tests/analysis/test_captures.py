@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.work import is_wrapper
 from profiler_core.ingest.run import open_run

@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.compilation.compile_time import CompileTime
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import verdict
 from profiler_core.analysis.wording.notes import pair_notes

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.explanation import Material, explain, explain_run
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.measures import measures, step_bars_of
 from profiler_core.analysis.rows.categories import category_rows
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import Claim
 from profiler_core.analysis.wording.measures import change_text

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis import explanation
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.explanation import Material, explain
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.errors import BadInput, NothingToAnalyse
 from profiler_core.ingest.inductor.reader import read_inductor

@@ -16,7 +16,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.compilation.causes import break_cause
 from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.compilation.skipped_frames import other_run
@@ -32,6 +32,7 @@ from profiler_core.analysis.findings import (
     run_findings,
 )
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.tried import Tried

@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.finding_rules.facts import Tried
 from profiler_core.analysis.findings import Facts, findings, run_findings
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.telemetry.host import HostUse
 from profiler_core.analysis.telemetry.run import run_telemetry

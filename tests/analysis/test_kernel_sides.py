@@ -1,9 +1,10 @@
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.kernel_calls import kernel_calls
 from profiler_core.analysis.kernel_sides import kernel_sides
 from profiler_core.analysis.shared_categories import sides_of
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from tests.builders import a_run, a_trace, kernel, launch, op, step
 

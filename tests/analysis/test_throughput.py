@@ -2,10 +2,11 @@
 
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.measures import measures
 from profiler_core.analysis.noise import repeated
 from profiler_core.analysis.rows.measures import measure_rows
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.throughput import throughput
 from tests.analysis.worded import worded
 from tests.builders import a_run

@@ -3,8 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.measures import measures
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import Claim
 from profiler_core.analysis.verdict import verdict as judged_of

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.explainable import not_explained
 from profiler_core.analysis.measures import step_bars_of
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.trace_notes import MEASURED_ON_THE_CPU
 from profiler_core.analysis.without_work import without_work

@@ -45,7 +45,7 @@ MUTANTS = (
         "    if False:\n        # A host", _COMPARE,
     ),
     Mutant(
-        "compare.py", "an empty trace's zeros are no measurements",
+        "side.py", "an empty trace's zeros are no measurements",
         "steps = per_step(summary) if summary and not is_empty(summary) else None",
         "steps = per_step(summary) if summary else None", _COMPARE,
     ),

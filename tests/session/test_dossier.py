@@ -32,8 +32,8 @@ from profiler_core.analysis.wording.dossier import (
     break_answer,
     kernel_answer,
     missing_of_kernel_runs,
-    roofline_sentences,
 )
+from profiler_core.analysis.wording.roofline import roofline_sentences
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import kernel_entries

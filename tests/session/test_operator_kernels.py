@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.item import kernel_item, operator_item
-from profiler_core.analysis.wording.dossier import BESIDE_COLLECTIVES, roofline_sentences
+from profiler_core.analysis.wording.dossier import BESIDE_COLLECTIVES
+from profiler_core.analysis.wording.roofline import roofline_sentences
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.units import format_bytes

@@ -34,6 +34,13 @@ def test_memsets_lead_to_the_groups_that_have_them() -> None:
     assert {hit.item.numbers[1] for hit in hits if hit.item.numbers} <= with_memsets
 
 
+def test_a_group_has_its_time_on_both_sides() -> None:
+    comparison = Comparison.open([BREAKY / "eager", BREAKY / "default"])
+    groups = [hit for hit in search_index(comparison).entries if hit.kind == "group"]
+    assert groups
+    assert all(len(hit.sides_ns) == 2 and max(hit.sides_ns) == hit.step_ns for hit in groups)
+
+
 def test_what_to_try_next_finds_the_findings() -> None:
     """ "Nothing in these runs matches" stood there, then the page that was open already."""
     comparison = Comparison.open([BREAKY / "eager", BREAKY / "default"])

@@ -117,8 +117,8 @@ def roofline(
         return None
     time_ns = traffic.time_ns if traffic is not None else product_ns
     n = max(1, n_steps)
-    bytes_per_s = traffic.n_bytes / (traffic.time_ns * 1e-9) if traffic and time_ns else None
-    flops_per_s = flops / (product_ns * 1e-9) if flops and product_ns else None
+    bytes_per_s = _rate(traffic.n_bytes, traffic.time_ns) if traffic is not None else None
+    flops_per_s = _rate(flops, product_ns) if flops else None
     units = _units(products, kernel) if flops else None
     compute_peak = _peak(peaks, units)
     cache = peaks.l2_bytes if peaks is not None else None
@@ -128,20 +128,29 @@ def roofline(
         time_ns=time_ns / n,
         bytes_moved=traffic.n_bytes / n if traffic is not None else None,
         bytes_per_s=bytes_per_s,
-        memory_share=bytes_per_s / peaks.memory_bytes_per_s if bytes_per_s and peaks else None,
+        memory_share=_share(bytes_per_s, peaks.memory_bytes_per_s if peaks else None),
         fits_cache=all_fit,
         some_fit_cache=some_fit,
         flops=flops / n if flops else None,
         flops_per_s=flops_per_s,
         products_ns=product_ns / n,
         products_of="kernel" if is_own else "operator" if kernel else "group",
-        compute_share=flops_per_s / compute_peak if flops_per_s and compute_peak else None,
+        compute_share=_share(flops_per_s, compute_peak),
         units=units,
         device=peaks.name if peaks is not None else "",
     )
     if traffic is None:
         return line
     return replace(line, kernels_per_call=traffic.kernels_per_call, counts_once=traffic.counts_once)
+
+
+def _rate(total: float, time_ns: float) -> float | None:
+    """Per second; None without a time."""
+    return total / (time_ns * 1e-9) if time_ns else None
+
+
+def _share(rate: float | None, peak: float | None) -> float | None:
+    return rate / peak if rate and peak else None
 
 
 def marked(line: Roofline | None, categories: Iterable[str]) -> Roofline | None:

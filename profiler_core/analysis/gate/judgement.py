@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import Literal
 
-from profiler_core.analysis.compare import CandidateComparison, Side, compared_step_time
+from profiler_core.analysis.compare import CandidateComparison, compared_step_time
 from profiler_core.analysis.compilation.report import BreakReport
 from profiler_core.analysis.gate.evidence import Evidence
 from profiler_core.analysis.gate.limits import QUANTITIES, Limit, Quantity, value_text
 from profiler_core.analysis.noise import MIN_ROUNDS, Noise
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.wording.script_compilation import not_compiled, not_eager
 from profiler_core.model.run import Measurement

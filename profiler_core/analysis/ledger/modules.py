@@ -8,15 +8,15 @@ frame of their neighbours. A trace with Python calls names modules by class and 
 
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from msgspec import structs
 
 from profiler_core.analysis.ledger.alignment import align_codes
+from profiler_core.analysis.ledger.callers import where_called
 from profiler_core.analysis.ledger.operators import INFIX, operator
 from profiler_core.analysis.ledger.work_units import HostStep, Unit
 from profiler_core.model.inductor import CompiledGraph, GraphNode
@@ -38,8 +38,6 @@ _SIGN = re.compile(r"[-+*/@]")
 _CALLED = re.compile(r"\bself\.([A-Za-z_][\w.]*)(?:\[[^\]]*\])?\(")
 _FARTHEST = 256  # known lines looked back for a call's own
 _MODULE_RANGE = "nn.Module: "
-_Frame = tuple[str, str, int, str]  # file, function, line and its text
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)\n([^\n]*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ def node_modules(graph: CompiledGraph) -> dict[str, str]:
         if node.name in own and (frame := _frame(node, *own[node.name])) is not None
     ]
     bodies = {(visit.file, visit.function) for visit in visits}
-    nodes = _where_called(graph, nodes, own, bodies)
+    nodes = where_called(graph, nodes, own, bodies)
     frames = _frames(nodes, visits)
     modules = {}
     above = tuple(graph.module.split(".")) if graph.module else ()
@@ -84,62 +82,6 @@ def node_modules(graph: CompiledGraph) -> dict[str, str]:
             called = (call[1],) if is_told and call and not _is_argument(node, call[2]) else ()
             modules[node.name] = ".".join((*above, *frame, *called)) or ROOT
     return modules
-
-
-def _where_called(
-    graph: CompiledGraph,
-    nodes: Sequence[GraphNode],
-    own: Collection[str],
-    bodies: Collection[tuple[str, str]],
-) -> tuple[GraphNode, ...]:
-    """The nodes, with those of helpers put where the body that calls the helper stands.
-
-    `gelu` is traced in `activations.py` and attention in `sdpa_attention.py`, of which no line has
-    a parameter; the printed stacks of the generated calls (torch 2.9 on) say whose forward it is.
-
-    Args:
-        graph: with the calls.
-        nodes: of dynamo.
-        own: names of those with a parameter of a module.
-        bodies: (file, function) of these nodes' lines.
-    """
-    stacks = _stacks(graph)
-
-    def caller(node: GraphNode) -> _Frame | None:
-        if node.name in own or (node.file, node.function) in bodies:
-            return None
-        chains = stacks.get((node.name, node.file, node.line))
-        chains = chains or stacks.get(("", node.file, node.line), set())
-        callers = {
-            next((frame for frame in reversed(chain) if frame[:2] in bodies), None)
-            for chain in chains
-        }
-        return callers.pop() if len(callers) == 1 else None
-
-    moved = []
-    for node in nodes:
-        file, function, line, code = caller(node) or (
-            node.file, node.function, node.line, node.code,
-        )  # fmt: skip
-        moved.append(structs.replace(node, file=file, function=function, line=line, code=code))
-    return tuple(moved)
-
-
-def _stacks(graph: CompiledGraph) -> dict[tuple[str, str, int], set[tuple[_Frame, ...]]]:
-    """(node or "", file, line of the innermost frame) -> the frames around it, outermost first."""
-    stacks: defaultdict[tuple[str, str, int], set[tuple[_Frame, ...]]] = defaultdict(set)
-    for call in graph.calls:
-        for stack in call.stacks:
-            frames = [
-                (file, function, int(line), code.strip())
-                for file, line, function, code in _FRAME.findall(stack)
-            ]
-            if not frames:
-                continue
-            file, _, line, _ = frames[-1]
-            for name in ("", *call.source_nodes):
-                stacks[name, file, line].add(tuple(frames[:-1]))
-    return stacks
 
 
 def backward_modules(graph: CompiledGraph, forward: Mapping[str, str]) -> dict[str, str]:

@@ -80,6 +80,11 @@ def worth_of_names(a: Item, b: Item) -> int:
         return SAME_KERNEL  # attention in several kernels: nothing else has its softmax
     if not (plain.op in name.inner or plain.inner & name.inner):
         return 0
+    return _named(plain, name)
+
+
+def _named(plain: Item, name: Item) -> int:
+    """Of an operator and a kernel that has it in its name."""
     if plain.is_anchor and name.inner - ANCHORS - COPYING:
         return MISSHAPEN  # a library computes that; what else is in the name is this kernel's
     sizes = {prod(shape) for shape in name.shapes}

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.compare import Side, whole_steps
 from profiler_core.analysis.per_step import PerStep
+from profiler_core.analysis.side import Side, whole_steps
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profiler_core.analysis.compare import CandidateComparison, Side, compare
+from profiler_core.analysis.compare import CandidateComparison, compare
 from profiler_core.analysis.compilation.by_script import of_record
 from profiler_core.analysis.compilation.cost import CompileCost
 from profiler_core.analysis.run_labels import run_facts
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.sweep.crossing import Crossing, Judged, crossing
 from profiler_core.analysis.sweep.scale import Value, batch_of, positions
 from profiler_core.analysis.throughput import batch_size, per_second, samples_per_step

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from profiler_core.analysis.compare import ComparedNumbers, Side
+from profiler_core.analysis.compare import ComparedNumbers
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.step_time import compare_unprofiled
 
 

@@ -97,9 +97,9 @@ def _recompiles(report: CompilationReport) -> list[Phrase]:
     return [(f"{again}: {timed} {took}, what the other {others} took is not known",)]
 
 
-def evidence(report: CompilationReport) -> list[str]:
-    """The numbers behind the headline, one sentence each."""
-    lines = []
+def _of_breaks(report: CompilationReport) -> list[str]:
+    """What the breaks cost, and how that is known; [] without a break."""
+    lines: list[str] = []
     cost = report.break_cost
     if cost is None and report.breaks and report.unpriced is Unpriced.NO_STEPS:
         lines.append(f"What the breaks cost is not known: {report.unpriced}.")
@@ -129,6 +129,12 @@ def evidence(report: CompilationReport) -> list[str]:
                 f"The device sets the pace: in a step of {format_duration(cost.step_ns)} it hides "
                 f"the host's {format_duration(cost.host_work_ns)} between the compiled calls."
             )
+    return lines
+
+
+def evidence(report: CompilationReport) -> list[str]:
+    """The numbers behind the headline, one sentence each."""
+    lines = _of_breaks(report)
     compile_time = report.compile_time
     if compile_time is not None:
         subject = "Compiling" if report.engine is None else "Tracing the graphs"

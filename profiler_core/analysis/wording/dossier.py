@@ -19,7 +19,6 @@ from profiler_core.units import (
     format_count,
     format_difference,
     format_duration,
-    format_operations,
     format_share,
 )
 
@@ -31,20 +30,6 @@ TRANSFER_ALONE = (
 BESIDE_COLLECTIVES = f"Calls {BESIDE_A_COLLECTIVE}; the timeline shows what each took."
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
 
-_LIMITS = {
-    "memory": "At the memory's limit: only moving fewer bytes makes it faster.",
-    "compute": "At the limit of the units that compute it: only fewer or smaller products make "
-    "it faster.",
-    "neither": "Neither memory nor arithmetic holds it back: it waits for latency, or has too "
-    "little to do for the whole device.",
-}
-
-
-_ONCE = (
-    "A tensor that it changes in place counts once, as only its code tells which: it moves up to "
-    f"twice as much, and may be at the memory's limit. Its code: {NEEDS_LOG}"
-)
-
 
 # Tried with torch 2.11 on an H200. The key of AOTAutograd's cache has the marks in torch 2.14.
 _WITHOUT_COPIES = (
@@ -53,26 +38,6 @@ _WITHOUT_COPIES = (
     "the inputs writes them there: a copy_ from another tensor costs as much again. Compile once "
     "with a new TORCHINDUCTOR_CACHE_DIR: torch 2.11 takes code from its cache that was made "
     "without the mark, and goes on copying."
-)
-
-
-_PRODUCTS_AT_NO_LIMIT = (
-    "Neither the bytes nor the operations that its shapes demand hold it back: it waits for "
-    "latency, has too little to do for the whole device, or does more than these, such as pad the "
-    "3 channels of a first convolution."
-)
-
-
-_PRODUCTS_OF = {
-    "kernel": " of its own",
-    "operator": ", the total of its operators, as other kernels compute parts of it",
-    "group": " of products",
-}
-
-
-_WITHOUT_FLOPS = (
-    "How many operations it computes is not known here, so whether arithmetic holds it back cannot "
-    "be told."
 )
 
 
@@ -117,59 +82,6 @@ def launch_sentences(launches: Sequence[Launch]) -> tuple[str, ...]:
                 f"{units - blocks} of the device's {units} multiprocessors idle.",
             )
     return ()
-
-
-def roofline_sentences(line: Roofline) -> tuple[str, ...]:
-    """Bytes and FLOPs with their rates, and what follows."""
-    parts = []
-    if line.bytes_moved is not None and line.bytes_per_s is not None:
-        text = (
-            f"Moves at least {format_bytes(line.bytes_moved)} per step in "
-            f"{format_duration(line.time_ns)}: {format_bytes(line.bytes_per_s)}/s"
-        )
-        if line.memory_share is not None:
-            more = " or more" if line.counts_once else ""
-            share = format_share(line.memory_share)
-            text += f", {share}{more} of the memory's peak on {line.device}"
-        parts.append(f"{text}.")
-    if line.flops is not None and line.flops_per_s is not None:
-        text = (
-            f"Computes {format_operations(line.flops)} per step in "
-            f"{format_duration(line.products_ns)}{_PRODUCTS_OF[line.products_of]}: "
-            f"{format_operations(line.flops_per_s)}/s"
-        )
-        if line.compute_share is not None:
-            text += f", {format_share(line.compute_share)} of the {line.units} peak"
-        parts.append(f"{text}.")
-    if line.kernels_per_call > 1:
-        parts.append(
-            f"{'These' if line.products_of != 'kernel' else 'Its bytes and their time'} are totals "
-            f"of its operator, which starts {line.kernels_per_call:.3g} kernels, "
-            "copies and memsets per call: shapes do not say what each of them moves and computes."
-        )
-    if not line.device:
-        parts.append("The peaks of this device are not known.")
-    elif line.fits_cache and line.memory_share is not None:
-        parts.append("The data of one call fits into the L2 cache, so it may never reach memory.")
-    elif line.some_fit_cache and line.memory_share is not None:
-        parts.append(
-            "The data of some calls fits into the L2 cache, so it may never reach memory; that of "
-            "the largest does not fit."
-        )
-    elif line.outpaced_by is not None and not line.counts_once:
-        parts.append(
-            f"It is not at the memory's limit: {line.outpaced_by.label} moves no fewer bytes at "
-            f"{format_share(line.outpaced_by.memory_share)} of the peak."
-        )
-    elif line.limit == "neither" and line.flops is not None:
-        parts.append(_PRODUCTS_AT_NO_LIMIT)
-    elif line.limit in _LIMITS:
-        parts.append(_LIMITS[line.limit])
-    elif line.memory_share is not None and line.lacks_flops:
-        parts.append(_WITHOUT_FLOPS)
-    elif line.memory_share is not None and line.counts_once:
-        parts.append(_ONCE)
-    return tuple(parts)
 
 
 def collective_sentence(label: str, row: CollectiveRow) -> str:

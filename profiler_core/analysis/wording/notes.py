@@ -4,12 +4,11 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import (
     CandidateComparison,
     ComparedNumbers,
-    Side,
-    is_empty,
     on_different_devices,
 )
 from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.noise import alone_ns
+from profiler_core.analysis.side import Side, is_empty
 from profiler_core.analysis.step_time import StepTime, step_time_ns
 from profiler_core.analysis.wording.sentence import listed, of_run
 from profiler_core.model.run import Measurement, RunRecord

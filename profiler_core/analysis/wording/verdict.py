@@ -254,14 +254,6 @@ def _unmarked_steps(c: CandidateComparison) -> Statement:
     return _incomparable(c, f"{unmarked_clause(c.unmarked_traces)} {MARK_STEPS}")
 
 
-def _graph_capture(c: CandidateComparison) -> Statement:
-    return _incomparable(c, graph_capture_clause(c.graph_captures))
-
-
-def _unnamed_code(c: CandidateComparison) -> Statement:
-    return _incomparable(c, unnamed_code_clause(c.unnamed_code))
-
-
 def _empty_trace(c: CandidateComparison) -> Statement:
     empty = " and of ".join(c.empty_traces)
     return _incomparable(c, f"the trace of {empty} holds neither steps nor work of a device.")
@@ -302,8 +294,8 @@ _CLAIMS: Mapping[Claim, Callable[[CandidateComparison], Statement]] = {
     Claim.TOO_FEW_ROUNDS: _too_few_rounds,
     Claim.CUT_TRACE: _cut_trace,
     Claim.UNMARKED_STEPS: _unmarked_steps,
-    Claim.GRAPH_CAPTURE: _graph_capture,
-    Claim.UNNAMED_CODE: _unnamed_code,
+    Claim.GRAPH_CAPTURE: lambda c: _incomparable(c, graph_capture_clause(c.graph_captures)),
+    Claim.UNNAMED_CODE: lambda c: _incomparable(c, unnamed_code_clause(c.unnamed_code)),
     Claim.EMPTY_TRACE: _empty_trace,
     Claim.OTHER_DEVICE: _other_device,
     Claim.NO_TRACE: _no_trace,

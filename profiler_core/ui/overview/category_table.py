@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from profiler_core.analysis.compare import Side
 from profiler_core.analysis.rows.categories import category_rows
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.markup import render
 from profiler_core.ui.style import colors

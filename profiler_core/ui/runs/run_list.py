@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.compare import is_empty
+from profiler_core.analysis.side import is_empty
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.wording.first_lines import runs_line
 from profiler_core.dates import day, minute

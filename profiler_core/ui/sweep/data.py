@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from profiler_core.analysis.compare import Side
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.sweep.series import PointRuns, Sweep, build_sweep
 from profiler_core.store.library import Entry
 from profiler_core.store.sweeps import SweepGroup

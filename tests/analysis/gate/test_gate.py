@@ -7,13 +7,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from profiler_core.analysis.compare import compare, make_side
+from profiler_core.analysis.compare import compare
 from profiler_core.analysis.gate.answer import annotations, junit_xml, summary_markdown
 from profiler_core.analysis.gate.evidence import evidence
 from profiler_core.analysis.gate.judgement import gate
 from profiler_core.analysis.gate.limits import QUANTITIES, parse_limit
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.noise import noisy_ratio
+from profiler_core.analysis.side import make_side
 from profiler_core.errors import BadInput
 from profiler_core.model.compilation import CompileLog, GraphBreak, LowerBound
 from profiler_core.model.run import Measurement, Numerics

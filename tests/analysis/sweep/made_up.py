@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from profiler_core.analysis.compare import make_side
+from profiler_core.analysis.side import make_side
 from profiler_core.analysis.sweep.series import PointRuns, build_sweep
 from profiler_core.model.run import Numerics, SweepPlace
 from tests.builders import a_run

@@ -1,0 +1,96 @@
+"""Bytes and FLOPs of a kernel or a group against its device, in sentences."""
+
+from collections.abc import Iterator
+
+from profiler_core.analysis.dossier.roofline import Roofline
+from profiler_core.analysis.wording.dossier import NEEDS_LOG
+from profiler_core.units import format_bytes, format_duration, format_operations, format_share
+
+_PRODUCTS_OF = {
+    "kernel": " of its own",
+    "operator": ", the total of its operators, as other kernels compute parts of it",
+    "group": " of products",
+}
+_PRODUCTS_AT_NO_LIMIT = (
+    "Neither the bytes nor the operations that its shapes demand hold it back: it waits for "
+    "latency, has too little to do for the whole device, or does more than these, such as pad the "
+    "3 channels of a first convolution."
+)
+_LIMITS = {
+    "memory": "At the memory's limit: only moving fewer bytes makes it faster.",
+    "compute": "At the limit of the units that compute it: only fewer or smaller products make "
+    "it faster.",
+    "neither": "Neither memory nor arithmetic holds it back: it waits for latency, or has too "
+    "little to do for the whole device.",
+}
+_WITHOUT_FLOPS = (
+    "How many operations it computes is not known here, so whether arithmetic holds it back cannot "
+    "be told."
+)
+_ONCE = (
+    "A tensor that it changes in place counts once, as only its code tells which: it moves up to "
+    f"twice as much, and may be at the memory's limit. Its code: {NEEDS_LOG}"
+)
+
+
+def roofline_sentences(line: Roofline) -> tuple[str, ...]:
+    """Bytes and FLOPs with their rates, and what follows."""
+    parts = [*_rates(line)]
+    if line.kernels_per_call > 1:
+        parts.append(
+            f"{'These' if line.products_of != 'kernel' else 'Its bytes and their time'} are totals "
+            f"of its operator, which starts {line.kernels_per_call:.3g} kernels, "
+            "copies and memsets per call: shapes do not say what each of them moves and computes."
+        )
+    limit = _limit(line)
+    return (*parts, limit) if limit else tuple(parts)
+
+
+def _rates(line: Roofline) -> Iterator[str]:
+    """What it moves and computes, over its time and against the peaks."""
+    if line.bytes_moved is not None and line.bytes_per_s is not None:
+        text = (
+            f"Moves at least {format_bytes(line.bytes_moved)} per step in "
+            f"{format_duration(line.time_ns)}: {format_bytes(line.bytes_per_s)}/s"
+        )
+        if line.memory_share is not None:
+            more = " or more" if line.counts_once else ""
+            share = format_share(line.memory_share)
+            text += f", {share}{more} of the memory's peak on {line.device}"
+        yield f"{text}."
+    if line.flops is not None and line.flops_per_s is not None:
+        text = (
+            f"Computes {format_operations(line.flops)} per step in "
+            f"{format_duration(line.products_ns)}{_PRODUCTS_OF[line.products_of]}: "
+            f"{format_operations(line.flops_per_s)}/s"
+        )
+        if line.compute_share is not None:
+            text += f", {format_share(line.compute_share)} of the {line.units} peak"
+        yield f"{text}."
+
+
+def _limit(line: Roofline) -> str:
+    """What keeps it from being faster, a sentence; "" where that is not known."""
+    if not line.device:
+        return "The peaks of this device are not known."
+    if line.fits_cache and line.memory_share is not None:
+        return "The data of one call fits into the L2 cache, so it may never reach memory."
+    if line.some_fit_cache and line.memory_share is not None:
+        return (
+            "The data of some calls fits into the L2 cache, so it may never reach memory; that of "
+            "the largest does not fit."
+        )
+    if line.outpaced_by is not None and not line.counts_once:
+        return (
+            f"It is not at the memory's limit: {line.outpaced_by.label} moves no fewer bytes at "
+            f"{format_share(line.outpaced_by.memory_share)} of the peak."
+        )
+    if line.limit == "neither" and line.flops is not None:
+        return _PRODUCTS_AT_NO_LIMIT
+    if line.limit in _LIMITS:
+        return _LIMITS[line.limit]
+    if line.memory_share is not None and line.lacks_flops:
+        return _WITHOUT_FLOPS
+    if line.memory_share is not None and line.counts_once:
+        return _ONCE
+    return ""
