@@ -114,7 +114,7 @@ WITNESSES = [
     ("parts_by_name", "bert/default", 0.03),
     ("parts_by_name", "bert/reduce-overhead", 0.02),
     ("POINTWISE", "resnet50/reduce-overhead", 0.3),
-    ("NEWLY_NAMED", "customcnn/reduce-overhead", 0.05),
+    ("NEWLY_NAMED", "customcnn/reduce-overhead", 0.03),
     ("NAMED_IN_KERNEL", "simplecnn-training/reduce-overhead", 0.05),
 ]
 
