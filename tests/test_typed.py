@@ -47,8 +47,11 @@ def test_threads_decode_a_class_that_none_has_met_at_once() -> None:
 
 
 def test_msgspec_alone_does_not_survive_that() -> None:
-    """Once it does, `profiler_core.typed` can go."""
-    assert any(ended("kind").returncode < 0 for _ in range(5))
+    """Once it does, `profiler_core.typed` can go.
+
+    Alone it ends at the first try; beside three busy workers it lived through five in a row once.
+    """
+    assert any(ended("kind").returncode < 0 for _ in range(25))
 
 
 # What msgspec decodes without looking at a class.
