@@ -13,7 +13,7 @@ from msgspec import structs
 from profiler_core.model.inductor import CompiledGraph, GraphNode
 
 _Frame = tuple[str, str, int, str]  # file, function, line and its text
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)\n([^\n]*)')
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d{1,18}), in (\S+)\n([^\n]*)')
 
 
 def where_called(
@@ -30,25 +30,27 @@ def where_called(
         own: names of those with a parameter of a module.
         bodies: (file, function) of these nodes' lines.
     """
-    stacks = _stacks(graph)
-
-    def caller(node: GraphNode) -> _Frame | None:
-        if node.name in own or (node.file, node.function) in bodies:
-            return None
+    helpers = [
+        number
+        for number, node in enumerate(nodes)
+        if node.name not in own and (node.file, node.function) not in bodies
+    ]
+    moved = list(nodes)
+    stacks = _stacks(graph) if helpers else {}
+    for number in helpers:
+        node = nodes[number]
         chains = stacks.get((node.name, node.file, node.line))
         chains = chains or stacks.get(("", node.file, node.line), set())
         callers = {
             next((frame for frame in reversed(chain) if frame[:2] in bodies), None)
             for chain in chains
         }
-        return callers.pop() if len(callers) == 1 else None
-
-    moved = []
-    for node in nodes:
-        file, function, line, code = caller(node) or (
-            node.file, node.function, node.line, node.code,
-        )  # fmt: skip
-        moved.append(structs.replace(node, file=file, function=function, line=line, code=code))
+        caller = callers.pop() if len(callers) == 1 else None
+        if caller is not None:
+            file, function, line, code = caller
+            moved[number] = structs.replace(
+                node, file=file, function=function, line=line, code=code
+            )
     return tuple(moved)
 
 

@@ -7,7 +7,7 @@ import pytest
 from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.ledger.modules import ROOT, module_of_all, node_modules
 from profiler_core.ingest.inductor.graphs import placeholder_names, read_graph
-from profiler_core.model.inductor import CompiledGraph
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from tests.analysis.ledger.judge.pairs import inductor_log
 from tests.analysis.ledger.pairs import CAPTURES, TRAINING, ledger, side, small
 
@@ -48,6 +48,37 @@ def test_nodes_lie_in_the_module_whose_frame_has_their_line():
         "d": "Block.0.drop",
         "w": "Block.1.up",
     }
+
+
+def stack(*frames: str) -> str:
+    """As torch prints one: "/m/net.py:20 in forward" and its text, the innermost frame last."""
+    lines = []
+    for frame in frames:
+        place, text = frame.split(" | ")
+        path, _, rest = place.partition(":")
+        line, _, function = rest.partition(" in ")
+        lines.append(f'  File "{path}", line {line}, in {function}\n    {text}\n')
+    return "".join(lines)
+
+
+GATE = "/m/act.py:5 in gate | return torch.sigmoid(x) * x"
+IN_BLOCK = "/m/net.py:20 in forward | h = self.act(self.up(h))"
+
+
+@pytest.mark.parametrize(("stacks", "module"), [
+    ((stack(IN_BLOCK, GATE),), "Block.0"),
+    ((stack("/m/net.py:21 in forward | h = self.drop(h)", GATE),), "Block.0.drop"),
+    # Of two callers none, nor where the stack says none, or is no stack.
+    ((stack(IN_BLOCK, GATE), stack("/m/net.py:21 in forward | h = self.drop(h)", GATE)), "Block"),
+    ((stack("/m/run.py:3 in main | model(x)", GATE),), "Block"),
+    ((f'  File "/m/act.py", line {"9" * 5000}, in gate\n', ""), "Block"),
+])  # fmt: skip
+def test_a_helper_lies_where_it_is_called(stacks, module):
+    call = GeneratedCall(0, "triton_poi_fused_0", "triton", 1, source_nodes=("s",), stacks=stacks)
+    graph = CompiledGraph(
+        "0/0", "inference", (call,), read_graph(GRAPH), placeholders=placeholder_names(GRAPH)
+    )
+    assert node_modules(graph)["s"] == module
 
 
 def test_a_graph_without_paths_says_nothing():
