@@ -33,7 +33,6 @@ with page(SPEC) as first_line:
     offer_perfetto(shown)
     if all(run.without_work for run in runs):
         first_line.drop_question()  # the cards say what the traces hold instead
-    elif (
-        not first_line.is_answer
-    ):  # nothing is left to be drawn: now the numbers may take their time
+    elif not first_line.is_answer:
+        # Nothing is left to be drawn: now the numbers may take their time.
         first_line.answer(timeline_line(choice.labels, [run.summary for run in runs]))

@@ -182,22 +182,25 @@ def _is_the_layer(path: str, index: str) -> bool:
 
 def _is_below(modules: str, indices: list[str]) -> bool:
     """Does each number stand for itself in the path of a module, as "3" or "layer3"?"""
-    parts = re.split(r"[.,\s\[\]]+", modules) if indices else []
-    numbers = {_numbered(part) for part in parts}
+    numbers = {_numbered(part) for part in _parts(modules)} if indices else set()
     return numbers.issuperset(indices)
 
 
 def _is_named_so(modules: str, indices: list[str]) -> bool:
     """Is a part of a path called "layer3", where "3" of `layer2.3` may be meant less?"""
-    parts = set(re.split(r"[.,\s\[\]]+", modules.lower())) if indices else set()
-    words = (f"{word}{index}" for word in ("layer", "block", "stage") for index in indices)
-    return not parts.isdisjoint(words)
+    words = {f"{word}{index}" for word in ("layer", "block", "stage") for index in indices}
+    return bool(words) and not words.isdisjoint(_parts(modules.lower()))
+
+
+def _parts(modules: str) -> list[str]:
+    """The names in paths of modules."""
+    return re.split(r"[.,\s\[\]]+", modules)
 
 
 def _numbered(part: str) -> str:
     """The number of a part of a path, "3" of "3", "layer3" and "block_3"; "" for any other."""
-    found = _LAYER.fullmatch(part)
-    return found[1] if found else ""
+    layer = _LAYER.fullmatch(part)
+    return layer[1] if layer else ""
 
 
 def _rank(title: str, whole: str, words: list[str]) -> int:

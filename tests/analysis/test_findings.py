@@ -154,6 +154,29 @@ def test_fires_and_must_not(key):
         assert finding.prediction.low_ns <= finding.prediction.expected_ns
 
 
+def test_weights_are_cast_in_every_step_of_compiled_inference_under_autocast_alone():
+    """Where they are not, or take little, nothing is said of them."""
+    case = facts(*BF16)
+    spec = case.record.spec
+    assert "weight_casts" in keys(case)
+    for edited in (
+        {**spec, "training": True},
+        {**spec, "precision": "bf16"},
+        {**spec, "compile": False},
+        {**spec, "backend": "tensorrt", "mode": None},
+    ):
+        other = replace(case, record=msgspec.structs.replace(case.record, spec=edited))
+        assert "weight_casts" not in keys(other), edited
+    only_cast = re.compile(r"triton_poi_fused__to_copy_\d+")
+    casts = [k for k in case.summary.kernels if only_cast.fullmatch(k.name)]
+    others = tuple(k for k in case.summary.kernels if k not in casts)
+    input_alone = replace(casts[0], n=case.n_steps, time_ns=20 * casts[0].time_ns)
+    short = [replace(kernel, time_ns=kernel.time_ns // 4) for kernel in casts]
+    for kernels, says in ((casts, True), ([input_alone], False), (short, False)):
+        kept = replace(case, summary=replace(case.summary, kernels=(*others, *kernels)))
+        assert ("weight_casts" in keys(kept)) == says
+
+
 def test_a_trace_that_does_not_say_whether_it_was_compiled_is_not_called_eager():
     """A bare trace of a compiled run: "shows only in a compiled run" was said of it.
 

@@ -1,4 +1,4 @@
-"""Operators that several kernels compute together, known by the kernels' names.
+"""Operators that several kernels compute together, by the log's comments or the kernels' names.
 
 Inductor splits a batch norm and the relu behind it into a reduction and a pointwise kernel, and
 both have `native_batch_norm … relu` in their names. Each is matched with one operator, so that

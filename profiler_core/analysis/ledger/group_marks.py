@@ -36,13 +36,13 @@ def _marks(alike: Sequence[FoldedGroup]) -> list[str]:
     return [
         next(
             (
-                way[place]
+                way[number]
                 for way, count in zip(ways, counts, strict=True)
-                if way[place] and count[way[place]] == 1
+                if way[number] and count[way[number]] == 1
             ),
             "",
         )
-        for place in range(len(alike))
+        for number in range(len(alike))
     ]
 
 
