@@ -173,11 +173,9 @@ def fold(
     """
     kinds: dict[object, dict[Lines, list[int]]] = {}
     for number in range(len(groups)) if numbers is None else numbers:
-        lines, likeness = (
-            tuple(line for line, _ in groups[number].sources),
-            _likeness(groups[number]),
-        )
-        kinds.setdefault(likeness, {}).setdefault(lines, []).append(number)
+        group = groups[number]
+        lines = tuple(line for line, _ in group.sources)
+        kinds.setdefault(_likeness(group), {}).setdefault(lines, []).append(number)
     folded = [
         FoldedGroup(tuple(groups[number] for number in same), tuple(same))
         for by_lines in kinds.values()
