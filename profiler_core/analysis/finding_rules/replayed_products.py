@@ -6,8 +6,12 @@ operators, their shapes are the replay's too, and only the time is the replay's 
 
 from dataclasses import replace
 
+from profiler_core.analysis.categories import COPIES
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.ledger.result import FusionLedger, KernelTime
+
+# What a library launches beside a product: workspaces that it clears, layouts that it converts.
+_BESIDE = (*COPIES, "copy")
 
 _Call = tuple[OpWork, int]  # and which of its calls
 
@@ -23,8 +27,9 @@ def matched_products(
         categories: of kernels that compute products.
 
     Returns:
-        As many steps' worth as the candidate has. A group's time is divided over its products as
-        the baseline's is. Left out: products whose group computes none in the candidate.
+        As many steps' worth as the candidate has. A group's time, with what the products launch
+        besides, is divided over them as the baseline's is. Left out: products whose group computes
+        none in the candidate.
     """
     by_group: dict[int, dict[int, list[_Call]]] = {}
     for op in products:
@@ -34,17 +39,21 @@ def matched_products(
                 by_group.setdefault(group, {}).setdefault(step, []).append((op, number))
     matched: list[OpWork] = []
     for group, steps in by_group.items():
-        kernels = [k for k in ledger.groups[group].candidate.kernels if k.category in categories]
+        of_group = ledger.groups[group].candidate.kernels
+        kernels = [kernel for kernel in of_group if kernel.category in categories]
         if kernels:
+            beside = [kernel for kernel in of_group if kernel.category in _BESIDE]
             cycle = list(steps.values())
             n = ledger.n_candidate_steps
             chosen = [call for step in range(n) for call in cycle[step % len(cycle)]]
-            matched += _with_times_of(chosen, kernels)
+            matched += _with_times_of(chosen, kernels, beside)
     return tuple(matched)
 
 
-def _with_times_of(calls: list[_Call], kernels: list[KernelTime]) -> list[OpWork]:
-    total = sum(kernel.time_ns for kernel in kernels)
+def _with_times_of(
+    calls: list[_Call], kernels: list[KernelTime], beside: list[KernelTime]
+) -> list[OpWork]:
+    total = sum(kernel.time_ns for kernel in (*kernels, *beside))
     before = sum(op.times_ns[number] for op, number in calls)
     longest = max(kernels, key=lambda kernel: kernel.time_ns).name
     return [
