@@ -2,7 +2,7 @@
 
 msgspec keeps what it works out of a class on the class before that is whole. A second thread that
 decodes the same class at that moment reads a null pointer, and the process is gone: a server ended
-so in its first second (msgspec 0.22; `tests/test_typed.py` shows it).
+so in its first second (msgspec 0.22; tests/test_typed.py says how to see it).
 """
 
 from threading import RLock

@@ -5,9 +5,15 @@ from pathlib import Path
 import msgspec
 
 from profiler_core import run_directory as names
+from profiler_core.capture.child.tolerance import (
+    LARGEST,
+    NOT_COMPARABLE,
+    RIGHT,
+    far_from_reference,
+)
 from profiler_core.errors import NotARun
 from profiler_core.guarded_open import open_guarded
-from profiler_core.model.run import RunRecord, decoded_record
+from profiler_core.model.run import Numerics, RunRecord, decoded_record
 
 _REMEDY = "Restore it, or delete it."
 
@@ -32,8 +38,27 @@ def read_run_json(file: Path, name: str | None = None) -> RunRecord:
             remedy=_REMEDY,
         )
     try:
-        return decoded_record(content)
+        record = decoded_record(content)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError) as error:
         raise NotARun(
             f"{name or file} is no record of a run: {str(error)[:200]}.", remedy=_REMEDY
         ) from error
+    if record.numerics is None:
+        return record
+    return msgspec.structs.replace(record, numerics=_judged_anew(record.numerics))
+
+
+def _judged_anew(numerics: Numerics) -> Numerics:
+    """What a check says by the present rule: captures of before 2026-11-22 knew no LARGEST.
+
+    They called right what was as far from the reference as eager, however far that was.
+    """
+    error, tolerance = numerics.rms_error, numerics.tolerance
+    if error is None or tolerance is None or tolerance <= LARGEST:
+        return numerics
+    numerics = msgspec.structs.replace(numerics, tolerance=LARGEST)
+    if numerics.verdict != RIGHT or error <= LARGEST:
+        return numerics
+    reason = far_from_reference("a tensor", error, numerics.baseline_rms_error)
+    notes = f"; {numerics.reason}" if numerics.reason else ""
+    return msgspec.structs.replace(numerics, verdict=NOT_COMPARABLE, reason=reason + notes)

@@ -92,6 +92,27 @@ def test_a_run_directory_is_read_by_its_names(run_folder):
     assert run.trace_stacks is None
 
 
+@pytest.mark.parametrize(
+    ("error", "tolerance", "expected"),
+    [
+        (1.03, 3.1, ("not comparable", 0.05)),  # as far from the reference as eager, and very far
+        (0.04, 3.1, ("right", 0.05)),
+        (0.02, 0.023, ("right", 0.023)),
+    ],
+)
+def test_a_check_of_older_captures_is_judged_by_the_present_rule(
+    error, tolerance, expected, tmp_path
+):
+    numerics = {
+        "verdict": "right", "reason": "TF32 is allowed", "rms_error": error,
+        "baseline_rms_error": error, "tolerance": tolerance,
+    }  # fmt: skip
+    (tmp_path / "run.json").write_text(json.dumps({**RECORD, "numerics": numerics}))
+    read = open_run(tmp_path).record.numerics
+    assert (read.verdict, read.tolerance) == expected
+    assert ("so is eager itself by 1.0e+00; TF32 is allowed" in read.reason) == (error == 1.03)
+
+
 @pytest.mark.parametrize("prefix", ["", "bert.eager/", "a/b/"])
 def test_a_zip_of_a_run_is_the_run(run_folder, tmp_path, prefix):
     archive = zip_of(run_folder, tmp_path / "run.zip", prefix)
