@@ -498,6 +498,18 @@ def test_products_by_the_ledger_take_what_their_operators_launch(model):
     assert sum(op.time_ns for op in matched) == pytest.approx(launched_ns, abs=len(matched))
 
 
+def test_a_share_says_of_which_step_it_is_where_the_comparison_shows_another():
+    """Beside a run that was not timed both have profiled step times; findings keep the better."""
+    case = facts(*BERT)
+    step = format_duration(case.step_ns)
+    on_other_clock = replace(case.comparison.step_time, clock="profiled")
+    other = replace(case, comparison=replace(case.comparison, step_time=on_other_clock))
+    assert "(86 %) in 109 kernels" in keys(case)["tf32_off"].evidence
+    assert f"(86 % of {step} unprofiled) in 109 kernels" in keys(other)["tf32_off"].evidence
+    assert "(3 % of the step)" in keys(case)["slower_attention"].evidence
+    assert f"(3 % of {step} unprofiled)" in keys(other)["slower_attention"].evidence
+
+
 def test_the_products_of_a_replay_take_what_they_launch():
     """48 memsets a step, each before a linear layer's kernel: 56.6 µs."""
     case = facts(*GRAPHS)

@@ -113,7 +113,7 @@ def heavy_guards(facts: Facts) -> Finding | None:
     return Finding(
         key="heavy_guards",
         change=change,
-        title=f"Guards cost {facts.share_text(prediction.expected_ns)} of the step.",
+        title=f"Guards cost {facts.share_text(prediction.expected_ns, ' of the step')}.",
         evidence=f"{n:.0f} lookup{'' if round(n) == 1 else 's'} of compiled code per step, "
         f"{format_duration(spent_ns)} of the host (profiled clock); each looks at every module, "
         "parameter and setting that the code was compiled for.",

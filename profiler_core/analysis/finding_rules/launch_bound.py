@@ -36,8 +36,8 @@ def launch_bound(facts: Facts) -> Finding | None:
         change=facts.replayed,
         title="The device waits for the host.",
         evidence=f"{format_duration(facts.host_idle_ns)} of "
-        f"{format_duration(facts.step_ns)} per step ({share}), {n:.0f} launches per step"
-        f"{_graphs(facts)} ({facts.clock}); the host's time: {_what_for(facts)}.",
+        f"{format_duration(facts.step_ns)} per step ({share}, {facts.clock}), {n:.0f} launches per "
+        f"step{_graphs(facts)}; the host's time: {_what_for(facts)}.",
         advice=_advice(facts, prediction),
         page="timeline",
         prediction=prediction,

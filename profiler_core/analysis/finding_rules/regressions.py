@@ -174,7 +174,7 @@ def _finding(
         change=change,
         title=title,
         evidence=f"{_listed(lines)}: {format_duration(lost)} per step more "
-        f"({facts.share_text(lost)} of the step). {_kernels(lines[0])}",
+        f"({facts.share_text(lost, ' of the step')}). {_kernels(lines[0])}",
         advice=advice,
         page="fusion",
         prediction=facts.gain(change, lost),
