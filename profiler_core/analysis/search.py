@@ -15,6 +15,8 @@ from typing import Literal
 
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.merged_calls import fall_together
+from profiler_core.analysis.ledger.result import Became
+from profiler_core.analysis.wording.sentence import clause, listed
 
 EntryKind = Literal[
     "finding", "module", "operator", "kernel", "group", "source line", "graph break"
@@ -28,7 +30,7 @@ _FILLERS = frozenset((
     "for", "gain", "get", "got", "how", "i", "is", "it", "its", "me", "my", "of", "should", "the",
     "through", "to", "was", "what", "which", "why", "with", "worse",
 ))  # fmt: skip
-_CHANGES = frozenset(("slower", "faster"))  # asked for, the largest change comes first
+_CHANGES: tuple[Became, ...] = ("slower", "faster")  # asked for, the largest change comes first
 _IN_A_ROW = frozenset(("layer", "layers", "block", "blocks"))  # the number behind it is an index
 _NO_MATCH = "Nothing in these runs matches."
 _NO_MODULES = (
@@ -44,6 +46,7 @@ _NO_LOG = (
     "TORCH_LOGS and TORCH_TRACE, and add what they write (page Compilation says how)."
 )
 _NO_BREAK = "The logs of the compiler have no graph break."
+_MOST_NAMES = 10  # of modules in a sentence
 _BREAKS = frozenset(("break", "breaks"))
 _LAYER = re.compile(r"(?:layers?|blocks?|stages?)?_?(\d+)", re.IGNORECASE)
 _RECOMPILING = re.compile(r"\brecompil\w*")  # "recompile" is no part of "recompilation"
@@ -63,6 +66,7 @@ class SearchEntry:
     module: str = ""  # paths of the modules that it is or lies in
     words: str = ""  # searched too, and not shown
     sides_ns: tuple[float, ...] = ()  # per step of the baseline and the candidate; (): not told
+    became: Became = ""  # of a group: what it takes in the candidate
 
 
 class SearchIndex:
@@ -104,21 +108,35 @@ class SearchIndex:
             has_break = any(entry.kind == "graph break" for entry in self.entries)
             why = _NO_BREAK if self._has_log else _NO_LOG
             return _NO_MATCH if has_break else f"{_NO_MATCH} {why}"
+        if unheard := self._no_such_change(query):
+            return unheard
         if has_page:
             return ""
-        if self._n_merged and any(letter.isdecimal() for letter in query):
+        if self._n_merged and any(map(_numbered, _parts(query))):
             return f"{_NO_MATCH} {fall_together(self._n_merged)}, {_MERGED}"
-        named = not self.entries or any(entry.kind == "module" for entry in self.entries)
-        if not named:
+        modules = [entry.title for entry in self.entries if entry.kind == "module"]
+        if self.entries and not modules:
             return f"{_NO_MATCH} {_NO_MODULES}"
-        return f"{_NO_MATCH} {self._nameless} {_BY_OPERATOR}" if self._nameless else _NO_MATCH
+        why_not = (self._nameless, _BY_OPERATOR) if self._nameless else ()
+        return " ".join((f"{clause(_NO_MATCH)}{_named(modules)}.", *why_not))
+
+    def _no_such_change(self, query: str) -> str:
+        """That no group became slower (or faster), where that is asked, in a sentence; else ""."""
+        groups = [entry.became for entry in self.entries if entry.kind == "group"]
+        asked = next((change for change in _CHANGES if change in query.lower().split()), "")
+        if not groups or not asked or asked in groups:
+            return ""
+        other = "faster" if asked == "slower" else "slower"
+        n_other, n_alike = groups.count(other), groups.count("alike")
+        alike = f", and {n_alike} stayed within 5 %" if n_alike else ""
+        return f"No group became {asked}: {n_other} of {len(groups)} became {other}{alike}."
 
     def search(self, query: str, most: int) -> tuple[SearchEntry, ...]:
         """The best entries for some words, best first; none for no word."""
         whole, words = _read(query)
         if not words:
             return ()
-        by_change = bool(_CHANGES & set(words))
+        by_change = not set(_CHANGES).isdisjoint(words)
         words, indices = _without_indices(words)
         ranked = []
         for number, text in enumerate(self._texts):
@@ -143,6 +161,20 @@ class SearchIndex:
             if len(chosen) == most:
                 break
         return tuple(chosen)
+
+
+def _named(modules: list[str]) -> str:
+    """The modules that lie in no other, as the end of a sentence; "" for none and for many.
+
+    Args:
+        modules: paths of all, and "(model)" or "(optimizer)" for what is in none.
+    """
+    outermost = [path for path in modules if "." not in path and not path.startswith("(")]
+    if not 0 < len(outermost) <= _MOST_NAMES:
+        return ""
+    which = "outermost " if any("." in path for path in modules) else ""
+    are = "module that they name is" if len(outermost) == 1 else "modules that they name are"
+    return f"; the {which}{are} {listed(outermost)}"
 
 
 def matches_all(query: str, text: str) -> bool:

@@ -15,7 +15,7 @@ from profiler_core.analysis.item import (
     source_item,
 )
 from profiler_core.analysis.ledger.group_modules import without_module
-from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ledger.result import Became, FusionGroup
 from profiler_core.analysis.modules import STEP
 from profiler_core.analysis.search import SearchEntry, SearchIndex
 from profiler_core.analysis.wording.sentence import listed
@@ -154,16 +154,24 @@ def _groups(divided: Divided, run: int, label: str) -> Iterator[SearchEntry]:
             group.delta_ns,
             group.module or "",
             sides_ns=(group.baseline_step_ns, group.candidate_step_ns),
+            became=_became(group),
         )
 
 
 def _change(group: FusionGroup) -> str:
     """What it became: "slower by 38 µs", words that are searched for; also of what is new."""
-    if group.kind == "only in the candidate" and group.delta_ns > 0:
-        return f"new, slower by {format_duration(group.delta_ns)}"
-    if group.became not in ("slower", "faster"):
+    became = _became(group)
+    if became not in ("slower", "faster"):
         return ""
-    return f"{group.became} by {format_duration(abs(group.delta_ns))}"
+    new = "" if group.became else "new, "
+    return f"{new}{became} by {format_duration(abs(group.delta_ns))}"
+
+
+def _became(group: FusionGroup) -> Became:
+    """What it takes in the candidate; what the candidate alone does is slower by all of it."""
+    if group.kind == "only in the candidate" and group.delta_ns > 0:
+        return "slower"
+    return group.became
 
 
 def _copies(group: FusionGroup) -> str:

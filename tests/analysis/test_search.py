@@ -45,10 +45,45 @@ def test_a_module_that_no_group_names_is_not_found_without_a_reason():
     assert index.search("first", 5)
     assert not index.search("second", 5)
     assert index.no_match("second") == (
-        "Nothing in these runs matches. 5 of 7 groups have no module: no node of a graph that "
-        "names one and no Python call belongs to them. Search for the operator of a module that "
-        "is missing."
+        "Nothing in these runs matches; the module that they name is first. 5 of 7 groups have no "
+        "module: no node of a graph that names one and no Python call belongs to them. Search for "
+        "the operator of a module that is missing."
     )
+
+
+def test_what_is_called_like_no_module_is_answered_with_the_few_that_there_are():
+    """Of a model without a layer 3 it was said that 4 of 27 groups have no module."""
+    none = "Nothing in these runs matches"
+    flat = SearchIndex(map(a_module, ("(model)", "conv1", "norm1", "(optimizer)")))
+    assert flat.no_match("layer 3") == f"{none}; the modules that they name are conv1 and norm1."
+    assert flat.no_match("bn1") == flat.no_match("layer 3")
+    deep = SearchIndex(map(a_module, ("encoder", "encoder.layer.0", "pooler")))
+    assert deep.no_match("layer 3") == (
+        f"{none}; the outermost modules that they name are encoder and pooler."
+    )
+    many = SearchIndex(a_module(f"conv{n}") for n in range(50))
+    assert many.no_match("bn1") == f"{none}."
+
+
+def test_a_name_with_a_digit_asks_for_no_block_by_its_number():
+    """Of the job among the samples "bn1", which it lacks, was said to fall together."""
+    job = SearchIndex([a_module("norm1")], n_merged=6)
+    assert "fall together" in job.no_match("layer 3")
+    assert "fall together" not in job.no_match("bn1")
+
+
+def test_where_no_group_became_slower_that_is_the_answer():
+    """The page Fusion stood there alone, and no sentence."""
+    folder = SAMPLES / "resnet50"
+    index = search_index(Comparison.open([folder / "eager", folder / "default"]))
+    assert not index.search("which group became slower and why", 5)
+    for words in ("slower", "what got slower", "which group became slower and why"):
+        assert index.no_match(words, has_page=True) == (
+            "No group became slower: 101 of 104 became faster, and 3 stayed within 5 %."
+        )
+    bert = search_index(Comparison.open([SAMPLES / "bert" / n for n in ("eager", "default")]))
+    assert bert.no_match("slower unheard of", has_page=True) == ""  # some became slower
+    assert SearchIndex([a_kernel("gelu")]).no_match("slower", has_page=True) == ""
 
 
 def test_a_search_for_graph_breaks_says_that_there_are_none_or_why_none_is_told():
