@@ -126,7 +126,7 @@ class SearchIndex:
         asked = next((change for change in _CHANGES if change in query.lower().split()), "")
         if not groups or not asked or asked in groups:
             return ""
-        other = "faster" if asked == "slower" else "slower"
+        other: Became = "faster" if asked == "slower" else "slower"
         n_other, n_alike = groups.count(other), groups.count("alike")
         alike = f", and {n_alike} stayed within 5 %" if n_alike else ""
         return f"No group became {asked}: {n_other} of {len(groups)} became {other}{alike}."

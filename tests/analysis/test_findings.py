@@ -491,7 +491,7 @@ def test_shapes_of_a_replay_are_those_of_the_matched_operators():
 
 @pytest.mark.parametrize("model", ["resnet50", "simplecnn-training"])
 def test_products_by_the_ledger_take_what_their_operators_launch(model):
-    """A run with operators, matched as if it had none: with workspaces and conversions of layout."""
+    """A run with operators, matched as if it had none: also workspaces and changes of layout."""
     case = facts(f"{model}/default", f"{model}/eager")
     matched = matched_products(op_work(case.baseline, PRODUCTS), case.ledger, PRODUCT_CATEGORIES)
     launched_ns = sum(op.time_ns for op in case.products)
