@@ -110,7 +110,7 @@ def recompile_table(report: CompilationReport, most: int) -> Table:
                 Cell(_took(group.cost_ns, group.n_untimed)),
             )
         )
-    heads = ("Recompiled", "because of", "what to change", "times", "steps", "took")
+    heads = ("Recompiled", "because of", "what to change", "times", "at step", "took")
     return Table(heads, tuple(rows), max(0, len(groups) - most))
 
 

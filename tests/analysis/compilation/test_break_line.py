@@ -89,7 +89,9 @@ def test_the_time_is_of_the_recompiles_whose_time_is_known(costs_ns, said, told)
     assert plain(headline(report)).replace("\u00a0", " ") == said
     rows = {row[0].text: row[1].text for row in fact_table([("a", report)]).rows}
     assert rows["Time of the recompiles"].replace("\u00a0", " ") == told
-    (row,) = recompile_table(report, 9).rows
+    table = recompile_table(report, 9)
+    assert table.heads[3:5] == ("times", "at step")  # which, and not how many
+    (row,) = table.rows
     assert row[-1].text.replace("\u00a0", " ") == told
 
 
