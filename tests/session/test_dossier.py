@@ -374,6 +374,21 @@ def test_an_event_leads_to_its_kernel_and_its_group(comparison: Comparison) -> N
     assert group_item(1, group) in items
 
 
+def test_an_event_s_dossier_begins_with_its_own_run(comparison: Comparison) -> None:
+    """That of an event of eager began with the shares that default's calls reach."""
+    name = "void cublasLt::splitKreduce_kernel<32, 16, int, fl"
+    answers = []
+    for run in (0, 1):
+        names = comparison.runs[run].required_trace().device["name"].cast(pl.String).to_list()
+        row = next(n for n, kernel in enumerate(names) if kernel.startswith(name))
+        made = dossier(comparison, event_item(run, "device", row))
+        (line,) = (line for line in made.rooflines if line.label == comparison.labels[run])
+        answers.append(made.answer)
+        assert made.answer == kernel_answer([line], "", "GEMM")
+    of_both = dossier(comparison, kernel_item(names[row])).answer
+    assert answers[0] != answers[1] == of_both
+
+
 def test_a_line_and_a_module_have_the_groups_that_lie_there(comparison: Comparison) -> None:
     groups = comparison.pairs[0].ledger.groups
     at_line = dossier(comparison, source_item("models.py:47"))

@@ -32,12 +32,16 @@ def event_dossier(comparison: Comparison, item: Item) -> Dossier:
     name = str(events["name"][row])
     is_kernel = table == "device" and str(events["cat"][row]) == KERNEL
     around = Dossier(item=item, kind="event", title=name)
-    maker = kernel_dossier if is_kernel or not trace.has_device_events else operator_dossier
-    named = kernel_item(name) if maker is kernel_dossier else operator_item(name)
+    is_kernel = is_kernel or not trace.has_device_events
+    named = kernel_item(name) if is_kernel else operator_item(name)
     is_named = table in ("device", "ops")
     if is_named:
         try:
-            around = maker(comparison, named)
+            around = (
+                kernel_dossier(comparison, named, run)
+                if is_kernel
+                else operator_dossier(comparison, named)
+            )
         except FusionscopeError:
             is_named = False  # a call without work of the device
     whole = Related(f"all calls of it ({around.kind})", named) if is_named else None

@@ -50,8 +50,13 @@ from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 
 
-def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
+def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -> Dossier:
     """Everything about a kernel, by the name that the traces have.
+
+    Args:
+        comparison: of the runs.
+        item: the kernel.
+        run: place of the run that the first sentences are about; None: the last one that can tell.
 
     Raises:
         NothingToAnalyse: no trace has a kernel of this name.
@@ -62,6 +67,7 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
     lines = (marked(side.roofline, (row.category,)) for side in present)
     rooflines = tuple(filter(None, lines))
     launches = tuple(filter(None, (side.launch for side in present)))
+    told = {side.label for side in present if run in (None, side.number)}
     pair, numbers = _groups(comparison, row)
     groups = [] if pair is None else [pair.ledger.groups[number] for number in numbers]
     generated_calls = [call for side in present for call in side.generated_calls]
@@ -72,8 +78,12 @@ def kernel_dossier(comparison: Comparison, item: Item) -> Dossier:
         item=item,
         kind="kernel",
         title=row.name,
-        answer=kernel_answer(rooflines, computes, CATEGORIES.get(row.category, row.category)),
-        about=_about(row, present, launches),
+        answer=kernel_answer(
+            [line for line in rooflines if line.label in told],
+            computes,
+            CATEGORIES.get(row.category, row.category),
+        ),
+        about=_about(row, present, [launch for launch in launches if launch.label in told]),
         times=_times(comparison, row),
         modules=modules_of(groups),
         rooflines=rooflines,
