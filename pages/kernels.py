@@ -25,7 +25,7 @@ SPEC = PageSpec(
     order=120,
     needs="traces",
     words="slowest hot hottest dearest most expensive occupancy calls",
-    parameters=("q", "kind"),
+    parameters=("q", "kind", "finding"),
     asks="numbers",
 )
 
@@ -42,7 +42,7 @@ with page(SPEC) as first_line:
     )
     measured = [run.kernels for run in runs]
 
-    rows = choose_kernels(longest.rows)
+    rows = choose_kernels(longest.rows, choice.comparison)
     show_figure(
         kernel_bars(longest.labels, rows, colors(), order=longest.order, span=longest.span),
         key=picking_key("kernel_bars"),

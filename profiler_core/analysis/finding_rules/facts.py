@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from profiler_core.analysis.categories import CATEGORIES, PRODUCT_CATEGORIES
+from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
-from profiler_core.analysis.item import Item, group_item, kernel_item
+from profiler_core.analysis.item import Item, finding_item, group_item, kernel_item
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.ranks.job import Job
@@ -192,6 +192,10 @@ class Facts:
             return self._own_products
         return matched_products(op_work(self.baseline, PRODUCTS), self.ledger, PRODUCT_CATEGORIES)
 
+    def evidence_alone(self, key: str) -> tuple[tuple[str, str], ...]:
+        """The parameters of the page Kernels that show the kernels of this run's finding alone."""
+        return (("finding", finding_item(self.place, key).key),)
+
     def group_items(self, numbers: Iterable[int]) -> tuple[Item, ...]:
         """Groups of the ledger as evidence, by their places in it."""
         return tuple(group_item(self.place, number) for number in numbers)
@@ -336,11 +340,6 @@ class Facts:
 def kernel_items(names: Iterable[str]) -> tuple[Item, ...]:
     """Kernels as evidence, by name, each once."""
     return tuple(map(kernel_item, dict.fromkeys(names)))
-
-
-def kind_filter(categories: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The parameters of the page Kernels that show these categories alone."""
-    return tuple(("kind", CATEGORIES[key]) for key in dict.fromkeys(categories))
 
 
 # Modes of torch.compile that replay CUDA graphs.

@@ -6,7 +6,6 @@ from profiler_core.analysis.finding_rules.facts import (
     Finding,
     Rule,
     kernel_items,
-    kind_filter,
 )
 from profiler_core.analysis.finding_rules.products import HALF_NAME, other_type, roofline
 from profiler_core.units import format_duration
@@ -45,7 +44,7 @@ def half_precision(facts: Facts) -> Finding | None:
         prediction=prediction,
         draws_on="products",
         items=kernel_items(kernel.name for kernel in wide),
-        filters=kind_filter(kernel.category for kernel in wide),
+        filters=facts.evidence_alone("half_precision"),
     )
 
 

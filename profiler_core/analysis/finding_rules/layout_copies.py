@@ -7,7 +7,6 @@ from profiler_core.analysis.finding_rules.facts import (
     Finding,
     Rule,
     kernel_items,
-    kind_filter,
 )
 from profiler_core.units import format_duration
 
@@ -34,7 +33,7 @@ def layout_copies(facts: Facts) -> Finding | None:
         page="kernels",
         prediction=facts.gain(change, time),
         items=kernel_items(kernel.name for kernel in kernels),
-        filters=kind_filter(kernel.category for kernel in kernels),
+        filters=facts.evidence_alone("layout_copies"),
     )
 
 

@@ -7,7 +7,6 @@ from profiler_core.analysis.finding_rules.facts import (
     Finding,
     Rule,
     kernel_items,
-    kind_filter,
 )
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import roofline
@@ -46,7 +45,7 @@ def odd_shapes(facts: Facts) -> Finding | None:
         page="kernels",
         prediction=None if saved_ns is None else facts.gain(change, saved_ns[2]),
         items=kernel_items(op.kernel for op in sorted(odd, key=lambda op: -op.time_ns)),
-        filters=kind_filter(("gemm",)),
+        filters=facts.evidence_alone("odd_shapes"),
     )
 
 

@@ -9,7 +9,6 @@ from profiler_core.analysis.finding_rules.facts import (
     Finding,
     Rule,
     kernel_items,
-    kind_filter,
 )
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import other_type, plain_fp32, roofline
@@ -66,7 +65,7 @@ def tf32_off(facts: Facts) -> Finding | None:
         prediction=prediction,
         draws_on="products",
         items=kernel_items(kernel.name for kernel in kernels),
-        filters=kind_filter(kernel.category for kernel in kernels),
+        filters=facts.evidence_alone("tf32_off"),
     )
 
 

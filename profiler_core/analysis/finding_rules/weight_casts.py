@@ -10,7 +10,6 @@ from profiler_core.analysis.finding_rules.facts import (
     Finding,
     Rule,
     kernel_items,
-    kind_filter,
 )
 from profiler_core.analysis.ledger.operators import operators_of_kernel
 from profiler_core.units import format_duration
@@ -45,7 +44,7 @@ def weight_casts(facts: Facts) -> Finding | None:
         page="kernels",
         prediction=facts.gain(change, time),
         items=kernel_items(kernel.name for kernel in casts),
-        filters=kind_filter(kernel.category for kernel in casts),
+        filters=facts.evidence_alone("weight_casts"),
     )
 
 

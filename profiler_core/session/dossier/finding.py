@@ -55,6 +55,21 @@ def _answer(row: FindingRow, stake: str) -> str:
     return f"At stake: {stake}." if row.amount != "–" else ""
 
 
+def kernels_of_finding(comparison: Comparison, key: str) -> tuple[Finding, frozenset[Item]] | None:
+    """A finding and the kernels that it is about; None: none of that key is about kernels.
+
+    Args:
+        comparison: of the runs.
+        key: as an address names it, "1.tf32_off".
+    """
+    item = Item("finding", key)
+    for finding in findings_of(comparison, item.run) if item.run is not None else ():
+        kernels = frozenset(each for each in finding.items if each.kind == "kernel")
+        if kernels and finding_item(item.run or 0, finding.key) == item:
+            return finding, kernels
+    return None
+
+
 def findings_of(comparison: Comparison, run: int) -> tuple[Finding, ...]:
     """What stands out in a candidate, or for 0 in the baseline alone; none where it fails."""
     try:

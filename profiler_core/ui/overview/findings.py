@@ -92,9 +92,13 @@ def item_of(finding: Finding, run: int) -> Item:
 def landing(finding: Finding, run: int, query: Query) -> Query:
     """URL parameters of its page: filtered to what it is about, with the dossier of its evidence.
 
+    Of several kernels the dossier is the finding's own, which has them all.
+
     Args:
         finding: with items and filters.
         run: that it is of, its place in the choice.
         query: of the chosen runs.
     """
-    return with_item({**query, **filters_of(finding.filters)}, item_of(finding, run))
+    has_several = finding.page == "kernels" and len(finding.items) > 1
+    item = finding_item(run, finding.key) if has_several else item_of(finding, run)
+    return with_item({**query, **filters_of(finding.filters)}, item)
