@@ -390,6 +390,38 @@ MUTANTS = (
         ("ledger/test_bytes_moved.py",),
     ),
     Mutant(
+        "sliding_windows.py", "a convolution's backward computes the gradients that are asked for",
+        "(asked[0], asked[1], asked[2]) if", "(True, True, True) if",
+        ("test_sliding_windows.py",),
+    ),
+    Mutant(
+        "sliding_windows.py", "no window of a pooling begins in the padding behind",
+        "starts - ((starts - 1) * s >= length + p)", "starts", ("test_sliding_windows.py",),
+    ),
+    Mutant(
+        "finding_rules/op_work.py", "a transposed convolution slides its window over its input",
+        "values if is_transposed(self.name, self.concrete) else out", "out",
+        ("test_sliding_windows.py",),
+    ),
+    Mutant(
+        "ledger/work_units.py", "under autocast the call inside says how wide the result is",
+        "if row.name in WITH_WINDOWS and", "if row.name in WITH_WINDOWS and not unit.window and",
+        ("test_sliding_windows.py",),
+    ),
+    Mutant(
+        "ledger/bytes_moved.py", "a maximum is written with its indices",
+        'if call.name.endswith("_with_indices") else 0', "if False else 0",
+        ("test_sliding_windows.py",),
+    ),
+    Mutant(
+        "ledger/bytes_moved.py", "the gradient of a weight reads what the weight was applied to",
+        "gradient + of_weight * values", "gradient + values", ("test_sliding_windows.py",),
+    ),
+    Mutant(
+        "ledger/host_rows.py", "steps with other strides are no steps of one form",
+        " ^ window.hash(3)", "", ("test_sliding_windows.py",),
+    ),
+    Mutant(
         "memory/curve.py", "shared memory is none of the allocator's",
         "events.filter(~(is_mapping | is_unmapping))", "events.filter(~is_mapping)",
         ("memory/test_curve.py",),

@@ -1,6 +1,8 @@
 """The kernels of an operator's dossier, held against the plain JSON of a trace."""
 
+import json
 from collections import defaultdict
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,27 @@ def test_an_operator_s_kernels_have_their_own_times() -> None:
     assert told == pytest.approx(dict(expected))
     assert sum(told.values()) == pytest.approx(made.times[0].time_ns)
     assert all((entry.item is None) == entry.title.startswith("Mem") for entry in kernels.entries)
+
+
+def test_a_gradient_that_is_not_asked_for_is_not_moved() -> None:
+    """The images of a first convolution need none: 9.97 MB were told of 9.18."""
+    expected = {}
+    for variant in ("eager", "default"):
+        (path,) = (SAMPLE / variant).glob("trace.json*")
+        call = next(
+            event["args"]
+            for event in read_events(path)
+            if event["name"] == OPERATOR and event["args"]["Input Dims"][1][1] == 3
+        )
+        gradient, images, weight = (prod(shape) for shape in call["Input Dims"][:3])
+        of_images, of_weight, of_bias = json.loads(call["Concrete Inputs"][10].lower())
+        assert (of_images, of_weight) == (False, True)
+        expected[variant] = 4 * (gradient + images + weight + of_bias * 32)
+    comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
+    (name,) = {row.name for row in comparison.kernels if row.name.startswith("void wgrad_alg0")}
+    lines = dossier(comparison, kernel_item(name)).rooflines
+    assert {line.label: line.bytes_moved for line in lines} == expected
+    assert all(format_bytes(line.bytes_moved or 0) == "9.18 MB" for line in lines)
 
 
 def test_a_collective_s_kernel_says_what_it_moves_and_how_fast() -> None:

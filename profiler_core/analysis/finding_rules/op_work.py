@@ -17,8 +17,8 @@ import polars as pl
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES, categorise
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.operator_arguments import json_list, tensor_text
+from profiler_core.analysis.sliding_windows import gradients_asked, is_transposed, result_shape
 from profiler_core.analysis.work import device_work
-from profiler_core.digits import is_whole
 from profiler_core.model.trace import Trace
 
 PRODUCTS = (
@@ -93,29 +93,22 @@ class OpWork:
             return _matrix_flops(self.matrices)
         if self.name.endswith("_backward"):
             return self._backward_flops()
-        if len(self.dims) < 2 or min(len(self.dims[0]), len(self.dims[1])) < 3:
-            return None
-        (batch, _, *size), (n_out, n_in, *window) = self.dims[0], self.dims[1]
-        stride, padding, dilation = (_numbers(self._argument(argument)) for argument in (3, 4, 5))
-        if self._argument(6) == "True" or not stride:
-            return None  # transposed
-        out = [
-            (n + 2 * _at(padding, i, 0) - _at(dilation, i, 1) * (k - 1) - 1) // _at(stride, i, 1)
-            + 1
-            for i, (n, k) in enumerate(zip(size, window, strict=False))
-        ]
-        return 2 * batch * n_out * prod(out) * n_in * prod(window)
+        out = result_shape(self.name, self.dims, self.concrete)
+        return None if out is None else self._products(self.dims[0], self.dims[1], out)
 
     def _backward_flops(self) -> int | None:
         if len(self.dims) < 3 or min(len(dim) for dim in self.dims[:3]) < 3:
             return None
-        gradient, weight = self.dims[0], self.dims[2]
-        output_mask = self._argument(10).strip("[]").split(",")[:2]
-        n_results = sum(item.strip() == "True" for item in output_mask) or 2
-        return n_results * 2 * prod(gradient) * prod(weight[1:])
+        gradient, values, weight = self.dims[:3]
+        of_input, of_weight, _ = gradients_asked(self.name, self.concrete)
+        return (of_input + of_weight) * self._products(values, weight, gradient)
 
-    def _argument(self, position: int) -> str:
-        return self.concrete[position] if position < len(self.concrete) else ""
+    def _products(
+        self, values: tuple[int, ...], weight: tuple[int, ...], out: tuple[int, ...]
+    ) -> int:
+        """Operations of a convolution: its window once at each place that it slides over."""
+        slid_over = values if is_transposed(self.name, self.concrete) else out
+        return 2 * prod(slid_over) * prod(weight[1:])
 
     def least_bytes(self, item: int) -> int:
         """Its arguments once, at `item` bytes an element; the result is not counted."""
@@ -127,16 +120,6 @@ def _matrix_flops(matrices: tuple[tuple[int, ...], ...]) -> int | None:
         return None
     left, right = matrices
     return 2 * prod(left) * right[-1]
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(part) for part in text.strip("[]").split(",") if is_whole(part.strip())]
-
-
-def _at(values: list[int], position: int, default: int) -> int:
-    if not values:
-        return default
-    return values[min(position, len(values) - 1)]
 
 
 def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:

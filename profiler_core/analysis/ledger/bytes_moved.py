@@ -15,7 +15,8 @@ from profiler_core.analysis.ledger.operators import (
     operator,
     operators_of_kernel,
 )
-from profiler_core.analysis.ledger.work_units import Unit
+from profiler_core.analysis.ledger.work_units import Unit, WindowCall
+from profiler_core.analysis.sliding_windows import gradients_asked, result_shape
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
 Moved = tuple[int, int]  # read, written
@@ -29,6 +30,7 @@ ITEM_BYTES = {
     "f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1,
     "b8": 1, "c64": 8, "f8e4m3fn": 1, "f8e5m2": 1,
 }  # fmt: skip
+_INDEX_BYTES = ITEM_BYTES["long int"]  # of where a maximum was
 _OVERWRITES = frozenset(("clone", "fill", "zero"))  # in place they read nothing of their result
 # Tensors that a product reads; one more is its result, `out=`, as generated code calls it.
 _OPERANDS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
@@ -140,19 +142,29 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     if len(tensors) - 1 == _OPERANDS.get(unit.name):
         *operands, result = [prod(shape) * item for shape, item in tensors]
         return sum(operands), result
-    written: int | None
-    if output is not None and output[1] in ITEM_BYTES:
-        written = prod(output[0]) * ITEM_BYTES[output[1]]
-    elif "::" in unit.name and not unit.name.startswith("aten::"):
-        return None  # of another library: what it is handed may be a whole cache
-    else:
-        written = _result(common, tensors)
+    if common == "convolution_backward":
+        return _of_gradients(unit.window, tensors)
+    written = _written(unit, tensors, output)
     if written is None:
         return None
     sizes = [prod(shape) * item for shape, item in tensors]
     if common in _LOOKUPS:
         sizes[0] = min(sizes[0], written)
     return sum(sizes), written
+
+
+def _written(
+    unit: Unit, tensors: Sequence[tuple[Shape, int]], output: tuple[Shape, str] | None
+) -> int | None:
+    """Bytes of an operator's result; None where nothing tells its shape."""
+    of_window = _of_window(unit)
+    if of_window is not None:
+        return of_window
+    if output is not None and output[1] in ITEM_BYTES:
+        return prod(output[0]) * ITEM_BYTES[output[1]]
+    # One of another library may be handed a whole cache.
+    is_foreign = "::" in unit.name and not unit.name.startswith("aten::")
+    return None if is_foreign or unit.window is not None else _result(unit.common, tensors)
 
 
 def _of_unread_kernel(name: str, tensors: Sequence[tuple[Shape, int]]) -> Moved | None:
@@ -189,6 +201,34 @@ def _of_attention(common: str, shapes: Sequence[Shape]) -> int | None:
     return sum(map(prod, shapes[1:4])) if len(shapes) > 3 else None
 
 
+def _of_window(unit: Unit) -> int | None:
+    """Bytes of a convolution's or pooling's result, a maximum's with its indices."""
+    call = unit.window
+    shape = None if call is None else result_shape(call.name, call.shapes, call.concrete)
+    if call is None or shape is None:
+        return None
+    # As wide as what computes it, under autocast; complex numbers are computed as real ones.
+    is_complex = any("complex" in dtype for dtype in unit.dtypes[:1])
+    dtypes = unit.dtypes if is_complex else call.dtypes
+    item = ITEM_BYTES.get(dtypes[0]) if dtypes else None
+    indices = _INDEX_BYTES if call.name.endswith("_with_indices") else 0
+    return None if item is None else prod(shape) * (item + indices)
+
+
+def _of_gradients(call: WindowCall | None, tensors: Sequence[tuple[Shape, int]]) -> Moved | None:
+    """A convolution's backward: what the gradients that are asked for take, and these."""
+    if len(tensors) < 3 or len(tensors[0][0]) < 2:
+        return None
+    gradient, values, weight = (prod(shape) * item for shape, item in tensors[:3])
+    name, concrete = (call.name, call.concrete) if call is not None else ("", ())
+    of_input, of_weight, of_bias = gradients_asked(name, concrete)
+    (_, n_channels, *_), item = tensors[0]
+    return (
+        gradient + of_weight * values + of_input * weight,
+        of_input * values + of_weight * weight + of_bias * n_channels * item,
+    )
+
+
 def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
     """Bytes of the result of an operator whose node is not known."""
     shapes = [shape for shape, _ in tensors]
@@ -205,9 +245,8 @@ def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
     if common in ("attention", "attention_backward"):
         n_values = _of_attention(common, shapes)
         return None if n_values is None else n_values * item
-    if common in ("convolution", "convolution_backward"):
-        # A convolution's result depends on its stride; gradients are as large as their inputs.
-        return None if common == "convolution" else sum(prod(s) for s in shapes[-2:]) * item
+    if common == "convolution":
+        return None  # it depends on its stride and padding
     if common in (
         "sum",
         "mean",

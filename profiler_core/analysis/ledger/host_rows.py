@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from profiler_core.analysis.per_name import per_name
+from profiler_core.analysis.sliding_windows import WITH_WINDOWS
 from profiler_core.analysis.work import device_work, host_steps
 from profiler_core.model.trace import Trace
 
@@ -29,14 +30,15 @@ _LARGEST_SEQUENCE = 1 << 60
 class Row:
     """One host range or launch; slots keep 100 000 of them small."""
 
-    __slots__ = ("dims", "dur", "event", "is_annotation", "name", "seq", "ts", "types")
+    __slots__ = ("concrete", "dims", "dur", "event", "is_annotation", "name", "seq", "ts", "types")
 
     def __init__(
         self, ts: int, dur: int, name: str, event: int | None, seq: int | None,
-        dims: str | None, types: str | None, is_annotation: bool,
+        dims: str | None, types: str | None, is_annotation: bool, concrete: str | None = None,
     ) -> None:  # fmt: skip
         self.ts, self.dur, self.name, self.event = ts, dur, name, event
         self.seq, self.dims, self.types, self.is_annotation = seq, dims, types, is_annotation
+        self.concrete = concrete
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +105,15 @@ def _objects(
     places = np.flatnonzero(kind == _OPERATOR)
     ops = trace.ops[source[places]].select(
         "ts_ns", "dur_ns", pl.col("name").cast(pl.String),
-        "sequence_number", "input_dims", "input_types",
+        "sequence_number", "input_dims", "input_types", "concrete_inputs",
     )  # fmt: skip
-    for position, (ts, dur, name, seq, dims, types) in zip(
+    for position, (ts, dur, name, seq, dims, types, concrete) in zip(
         places.tolist(), ops.iter_rows(), strict=True
     ):
         own = int(event[position])
-        rows[position] = Row(ts, dur, name, None if own < 0 else own, seq, dims, types, False)
+        rows[position] = Row(
+            ts, dur, name, None if own < 0 else own, seq, dims, types, False, concrete
+        )  # fmt: skip
     places = np.flatnonzero(kind == _ANNOTATION)
     notes = trace.annotations[source[places]].select(
         "ts_ns", "dur_ns", pl.col("name").cast(pl.String)
@@ -173,7 +177,7 @@ class _Columns:
     event: Ints
     step: Ints  # of events without a launch; else -1
     sequence: Ints  # -1: none
-    hashes: Hashes  # of names, shapes and dtypes
+    hashes: Hashes  # of names, shapes and dtypes, and of what else tells a result's shape
 
 
 def _columns(trace: Trace, work: pl.DataFrame) -> _Columns:
@@ -210,8 +214,10 @@ def _columns(trace: Trace, work: pl.DataFrame) -> _Columns:
         )
 
     sequence = ops["sequence_number"].fill_null(-1).to_numpy()
+    has_window = per_name(ops["name"], WITH_WINDOWS.__contains__, pl.Boolean)
+    window = pl.when(has_window).then(pl.col("concrete_inputs"))
     shapes = ops.select(
-        pl.col("input_dims").hash(1) ^ (pl.col("input_types").hash(2) * 3)
+        pl.col("input_dims").hash(1) ^ (pl.col("input_types").hash(2) * 3) ^ window.hash(3)
     ).to_series()
     kernels = _name_hashes(linked["name"]) ^ (_name_hashes(linked["launch_name"]) * np.uint64(5))
     return _Columns(

@@ -39,7 +39,7 @@ _SAME = (
      "_flash_attention_backward", "_efficient_attention_backward",
      "scaled_dot_product_cudnn_attention_backward"),
     ("max_pool2d", "max_pool2d_with_indices", "_low_memory_max_pool2d_with_offsets",
-     "_low_memory_max_pool_with_offsets", "max_pool1d", "max_pool3d"),
+     "_low_memory_max_pool_with_offsets", "max_pool1d", "max_pool3d", "max_pool3d_with_indices"),
     ("max_pool2d_with_indices_backward", "_low_memory_max_pool2d_offsets_to_indices"),
     ("mean", "adaptive_avg_pool2d", "_adaptive_avg_pool2d", "adaptive_avg_pool1d",
      "_adaptive_avg_pool3d", "avg_pool2d"),

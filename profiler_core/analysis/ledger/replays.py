@@ -76,7 +76,7 @@ class Recording:
         operators = {
             started: units[0]
             for started, units in self.operators.items()
-            if len({(unit.common, unit.shapes, unit.dtypes) for unit in units}) == 1
+            if len({(unit.common, unit.shapes, unit.dtypes, unit.window) for unit in units}) == 1
         }
         longest = max(map(len, operators), default=0)
         positions = [position for position, kernel in enumerate(kernels) if not is_memory(kernel)]

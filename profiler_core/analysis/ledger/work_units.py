@@ -14,6 +14,7 @@ import polars as pl
 from profiler_core.analysis.ledger.host_rows import Form, Row, host_rows
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.operator_arguments import json_list
+from profiler_core.analysis.sliding_windows import WITH_WINDOWS
 from profiler_core.analysis.work import device_work, is_wrapper
 from profiler_core.model.inductor import is_of_compiled_autograd
 from profiler_core.model.trace import Trace
@@ -26,6 +27,16 @@ _OPTIMIZER = re.compile(r"Optimizer\.(?:step|zero_grad)#")
 _EVALUATE = "autograd::engine::evaluate_function: "
 _BY_NUMBER = "seq "
 _GRAPH_LAUNCH = re.compile(r"(?:cuda|hip|cu)GraphLaunch")
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """A call of a convolution or pooling, with the arguments that tell its result's shape."""
+
+    name: str
+    shapes: Shapes
+    dtypes: tuple[str, ...]
+    concrete: tuple[str, ...]  # what is no tensor, each in the place of its argument
 
 
 @dataclass(slots=True)
@@ -49,6 +60,9 @@ class Unit:
     # Kernels of a replay with the operator that another run shows, or the capture of the graph.
     is_recorded: bool = False
     module: str | None = None  # that the capture of its graph shows
+    # Of a convolution or pooling: itself or the last such call inside it, which has its own dtypes
+    # under autocast, a padding in numbers, and the indices of a maximum.
+    window: WindowCall | None = None
 
     @property
     def common(self) -> str:
@@ -63,7 +77,7 @@ class Unit:
     def take(self, other: "Unit") -> None:
         """Be the operator that started the same kernels in another run."""
         self.name, self.shapes, self.dtypes = other.name, other.shapes, other.dtypes
-        self.inner, self.is_recorded = set(other.inner), True
+        self.inner, self.is_recorded, self.window = set(other.inner), True, other.window
 
 
 @dataclass(slots=True)
@@ -185,7 +199,7 @@ def _sweep(
             continue
         unit = _unit(row, thread, wrappers)
         unit.shapes = read_shapes(row.dims)
-        unit.dtypes = _read_types(row.types)
+        unit.dtypes = _read_texts(row.types)
         _note_row(unit, row)
         units.append(unit)
 
@@ -210,11 +224,15 @@ def _lone_launch(
 
 
 def _note_row(unit: Unit, row: Row) -> None:
-    """Add a range's sequence number, and the device event that it is."""
+    """Add a range's sequence number, the device event that it is, and the window it slides."""
     if row.seq is not None:
         unit.sequence_numbers.append(row.seq)
     if row.event is not None:
         unit.events.append(row.event)
+    if row.name in WITH_WINDOWS and operator(row.name) == unit.common:
+        unit.window = WindowCall(
+            row.name, read_shapes(row.dims), _read_texts(row.types), _read_texts(row.concrete)
+        )
 
 
 def _unit(row: Row, thread: tuple[int, int], wrappers: list[tuple[Row, int | None]]) -> Unit:
@@ -296,5 +314,5 @@ def _parse_dims(dims: str) -> Shapes:
 
 
 @lru_cache(maxsize=1 << 14)
-def _read_types(types: str | None) -> tuple[str, ...]:
-    return tuple(map(str, json_list(types)))
+def _read_texts(texts: str | None) -> tuple[str, ...]:
+    return tuple(map(str, json_list(texts)))

@@ -134,11 +134,11 @@ def missing_of_kernel_runs(
 ) -> tuple[str, ...]:
     """One sentence for each thing that the runs' files do not tell of a kernel.
 
-    Those in `unsized` run it in convolutions, and nothing says how large the results are.
+    Those in `unsized` run it in convolutions whose strides and paddings are not recorded.
     """
     sentences = (
-        (not unsized, f"Bytes of {listed(unsized)} are not known: a trace has the shapes of a "
-         "convolution's inputs alone, and its result has another."),
+        (not unsized, f"Bytes of {listed(unsized)} are not known: the shape of a convolution's "
+         "result takes its stride and padding, which were not recorded."),
         (has_arguments, "Inputs are not known: the trace has no shapes of its operator "
          "(record_shapes=False, or the replay of a CUDA graph)."),
         (has_traffic or unsized, "Bytes against the roofline are not known: " + (

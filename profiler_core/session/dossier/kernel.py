@@ -208,9 +208,10 @@ class _Side:
 
     @property
     def is_unsized(self) -> bool:
-        """Do the shapes that its operators record not say how large their results are?"""
+        """Do the arguments that its convolutions record not say how large their results are?"""
         has_bytes = self.calls.name in self.run.traffic
-        return not has_bytes and any(op.name == "aten::convolution" for op in self.products)
+        unsized = (op for op in self.products if op.flops is None)
+        return not has_bytes and any(op.name == "aten::convolution" for op in unsized)
 
     @property
     def launch(self) -> Launch | None:
