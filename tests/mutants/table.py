@@ -475,6 +475,22 @@ MUTANTS = (
     ),
     # unfused
     Mutant(
+        "ledger/buffers.py", "a view of a buffer is as large as it is",
+        "if name not in otherwise}", "if False}", ("unfused", "ledger/test_bytes_moved.py"),
+    ),
+    Mutant(
+        "ledger/buffers.py", "a buffer handed over beside its view is handed over as a whole",
+        "if name not in otherwise}", "}", ("unfused",),
+    ),
+    Mutant(
+        "ledger/buffers.py", "what a stride of 0 repeats counts once",
+        "for size, stride in sizes if stride)", "for size, stride in sizes)", ("unfused",),
+    ),
+    Mutant(
+        "unfused/handovers.py", "views of a buffer count no more than it",
+        "min(n_read, size)", "n_read", ("unfused",),
+    ),
+    Mutant(
         "unfused/handovers.py", "what another call reads has to be written all the same",
         "is_kept = is_returned or len(by_reader) > 1", "is_kept = is_returned",
         ("unfused",),

@@ -8,6 +8,7 @@ the memory's (docs/counters.md). None where a shape is not known, never 0.
 from collections.abc import Sequence
 from math import prod
 
+from profiler_core.analysis.ledger.buffers import viewed
 from profiler_core.analysis.ledger.fragments import pointer_roles
 from profiler_core.analysis.ledger.graph_calls import generated_name, is_generated
 from profiler_core.analysis.ledger.operators import (
@@ -118,12 +119,17 @@ def _tensors(unit: Unit) -> list[tuple[Shape, int]] | None:
 
 
 def _of_buffers(call: GeneratedCall, graph: CompiledGraph) -> Moved | None:
-    """A library call in a replay: the buffers that it is handed; the last one is the result."""
+    """A library call in a replay: what it is handed of buffers; the last one is the result."""
     names = dict.fromkeys((*call.arguments, call.result))
     if any(name.startswith("buf") and name not in graph.buffers for name in names):
         return None  # the rest would be too few
-    entries = [graph.buffers[name] for name in names if name in graph.buffers]
-    sizes = [prod(shape) * ITEM_BYTES[dtype] for shape, dtype in entries if dtype in ITEM_BYTES]
+    views = viewed(graph.code, call.line)
+    entries = [(name, *graph.buffers[name]) for name in names if name in graph.buffers]
+    sizes = [
+        min(prod(shape), views.get(name, prod(shape))) * ITEM_BYTES[dtype]
+        for name, shape, dtype in entries
+        if dtype in ITEM_BYTES
+    ]
     return (sum(sizes[:-1]), sizes[-1]) if len(sizes) >= 2 else None
 
 

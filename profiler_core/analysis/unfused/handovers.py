@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
-from profiler_core.analysis.ledger.buffers import NO_BUFFER, Memory, memory_of
+from profiler_core.analysis.ledger.buffers import NO_BUFFER, Memory, memory_of, viewed
 from profiler_core.analysis.ledger.bytes_moved import ITEM_BYTES
 from profiler_core.analysis.ledger.fragments import pointer_roles
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
@@ -31,6 +31,7 @@ class Handover:
     bytes_read: int
     # What nobody else reads and the graph does not return: fused, it need not be written at all.
     own_bytes: int
+    made_bytes: int  # the buffers as a whole
 
     @property
     def saved_bytes(self) -> int:
@@ -70,34 +71,40 @@ def handovers(graph: CompiledGraph) -> tuple[Handover, ...]:
     """All of a graph, in the order of the readers. Buffers of unknown size are left out."""
     memory = memory_of(graph.code)
     writer_of: dict[str, int] = {}
-    readers: dict[tuple[int, str], dict[int, str]] = {}  # written buffer -> reader, its own name
+    readers: dict[tuple[int, str], dict[int, set[str]]] = {}  # written buffer -> reader, its names
     for call in graph.calls:
         uses = tuple(buffer_uses(call, graph, memory))
         for use in uses:
             buffer = _written_as(use.buffer, writer_of, memory)
             if use.reads and buffer in writer_of:
-                readers.setdefault((writer_of[buffer], buffer), {})[call.index] = use.buffer
+                of_buffer = readers.setdefault((writer_of[buffer], buffer), {})
+                of_buffer.setdefault(call.index, set()).add(use.buffer)
         for use in uses:
             if use.writes:
                 writer_of[memory.name(use.buffer)] = call.index
     returned = {memory.name(name) for name in returned_names(graph.code)}
-    passed: dict[tuple[int, int], list[tuple[str, int, int]]] = {}
+    passed: dict[tuple[int, int], list[Handover]] = {}
     for (writer, buffer), by_reader in readers.items():
         # What a later call stores in the same place is returned, not what this one wrote.
         is_returned = buffer in returned and writer_of[buffer] == writer
         is_kept = is_returned or len(by_reader) > 1
-        for reader, name in by_reader.items():
-            size = _size(name, buffer, graph)
+        for reader, names in by_reader.items():
+            size = _size(buffer, graph) or max(_size(name, graph) for name in names)
             if size and reader != writer:
+                views = viewed(graph.code, graph.calls[reader].line)
+                n_read = sum(_size(name, graph, views) or size for name in names)
                 own = 0 if is_kept else size
-                passed.setdefault((writer, reader), []).append((buffer, size, own))
+                passed.setdefault((writer, reader), []).append(
+                    Handover(writer, reader, (buffer,), min(n_read, size), own, size)
+                )
     return tuple(
         Handover(
             writer,
             reader,
-            tuple(buffer for buffer, _, _ in parts),
-            sum(size for _, size, _ in parts),
-            sum(own for _, _, own in parts),
+            tuple(buffer for part in parts for buffer in part.buffers),
+            sum(part.bytes_read for part in parts),
+            sum(part.own_bytes for part in parts),
+            sum(part.made_bytes for part in parts),
         )
         for (writer, reader), parts in sorted(passed.items(), key=lambda item: item[0][::-1])
     )
@@ -143,7 +150,8 @@ def moved_bytes(graph: CompiledGraph) -> dict[int, int]:
     for call in graph.calls:
         if call.kind in ("triton", "cpp"):
             sizes = [
-                (use.reads + use.writes) * _size(use.buffer, memory.name(use.buffer), graph)
+                (use.reads + use.writes)
+                * (_size(use.buffer, graph) or _size(memory.name(use.buffer), graph))
                 for use in buffer_uses(call, graph, memory)
             ]
             if all(sizes):
@@ -189,7 +197,7 @@ def returned_names(code: str) -> set[str]:
     return set(_NAME.findall(" ".join(lines)))
 
 
-def _size(name: str, buffer: str, graph: CompiledGraph) -> int:
-    """Bytes, 0 where they are not known."""
-    entry = graph.buffers.get(name) or graph.buffers.get(buffer)
-    return 0 if entry is None else prod(entry[0]) * ITEM_BYTES.get(entry[1], 0)
+def _size(name: str, graph: CompiledGraph, views: Mapping[str, int] = {}) -> int:
+    """Bytes of a buffer, of those that a call is handed in views alone of these; 0: not known."""
+    shape, dtype = graph.buffers.get(name, ((), ""))
+    return views.get(name, prod(shape)) * ITEM_BYTES.get(dtype, 0)

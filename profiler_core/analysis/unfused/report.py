@@ -90,7 +90,7 @@ def _across_graphs(
         n_runs = n / max(1, read.n_steps)
         both = graphs[first], graphs[second]
         writer_ns, reader_ns = times[first][1].get(writer, 0.0), times[second][1].get(reader, 0.0)
-        handover = Handover(writer, reader, (), bytes_read=size, own_bytes=size)
+        handover = Handover(writer, reader, (), bytes_read=size, own_bytes=size, made_bytes=size)
         sources = {node.name: node.source for node in both[1].post_nodes}
         nodes = both[1].calls[reader].post_nodes
         yield Unfused(
@@ -193,7 +193,7 @@ def _of_graph(
                 reader_ns=reader_ns,
                 fits_in_cache=None
                 if peaks.l2_bytes is None
-                else handover.bytes_read <= peaks.l2_bytes,
+                else handover.made_bytes <= peaks.l2_bytes,
                 reason=shown,
                 in_log=in_log,
                 source=next((sources[n] for n in reader.post_nodes if sources.get(n)), ""),
@@ -224,7 +224,7 @@ def _stake_ns(
     handover: Handover, n_runs: float, writer: _Cost, reader: _Cost, peaks: DevicePeaks
 ) -> float:
     each = 1e9 * n_runs / peaks.memory_bytes_per_s
-    in_memory = peaks.l2_bytes is not None and handover.bytes_read > peaks.l2_bytes
+    in_memory = peaks.l2_bytes is not None and handover.made_bytes > peaks.l2_bytes
     return sum(
         call.share_ns(size, size * each, in_memory)
         for call, size in ((writer, handover.own_bytes), (reader, handover.bytes_read))

@@ -230,6 +230,22 @@ def test_a_library_call_in_a_replay_needs_the_sizes_of_all_its_buffers():
     assert bytes_of(replayed, msgspec.structs.replace(graph, buffers=buffers)) is None
 
 
+def test_a_library_call_in_a_replay_reads_the_view_that_it_is_handed():
+    """The first rows of bert's last layer norm went through the pooler as all of it: 5.53 MB."""
+    code = """def call(self, args):
+    buf0 = empty_strided_cuda((2, 3, 5), (15, 5, 1), torch.float32)
+    buf1 = empty_strided_cuda((2, 7), (7, 1), torch.float32)
+    extern_kernels.mm(reinterpret_tensor(buf0, (2, 5), (15, 1), 0), arg0_1, out=buf1)
+"""
+    (product,) = read_calls(code)
+    graph = CompiledGraph(
+        compile_id="0/0", direction="inference", calls=(product,), code=code,
+        buffers=read_buffers(code, {"arg0_1": ((5, 7), "f32")}),
+    )  # fmt: skip
+    replayed = Unit("mm", 0, 1, (1, 1), None, None, False, call=0)
+    assert bytes_of(replayed, graph) == (4 * (10 + 35), 4 * 14)
+
+
 @pytest.mark.parametrize(
     ("source", "roles"),
     [

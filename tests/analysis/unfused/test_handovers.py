@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.unfused.handovers import between, handovers
+from profiler_core.ingest.inductor.code import read_buffers, read_calls
 from profiler_core.ingest.inductor.reader import read_inductor
+from profiler_core.model.inductor import CompiledGraph
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
 MB = 1e6
@@ -60,6 +62,59 @@ def test_what_is_overwritten_in_place_is_not_what_the_graph_returns():
     ]
     size = 8 * 128 * 768 * 4
     assert [(h.bytes_read, h.own_bytes) for h in norms] == [(size, size)] * 24
+
+
+def test_a_call_reads_the_slice_that_it_is_handed():
+    """BERT's pooler takes the first token of each of 8 sequences out of the last layer norm."""
+    one = graph("bert/default", "inference")
+    into_products = Counter(
+        handover.bytes_read
+        for handover in handovers(one)
+        if "native_layer_norm_view_6" in one.calls[handover.writer].name
+        and one.calls[handover.reader].name == "extern_kernels.mm"
+    )
+    assert into_products == {8 * 128 * 768 * 4: 45, 8 * 768 * 4: 1}
+
+
+def read_of_one(views):
+    """Bytes that a call reads of a buffer of 8 x 12 floats, and what need not be written."""
+    code = f"""def call(self, args):
+    buf0 = empty_strided_cuda((8, 12), (12, 1), torch.float32)
+    extern_kernels.mm(arg0_1, arg1_1, out=buf0)
+    buf1 = torch.ops.aten.some_operator.default({views})
+    return (buf1, )
+"""
+    one = CompiledGraph(
+        compile_id="0/0", direction="inference", calls=read_calls(code), code=code,
+        buffers=read_buffers(code),
+    )  # fmt: skip
+    (handover,) = handovers(one)
+    assert handover.made_bytes == 8 * 12 * 4
+    return handover.bytes_read, handover.own_bytes
+
+
+ROWS = "reinterpret_tensor(buf0, (4, 12), (24, 1), {})"
+THIRDS = [f"reinterpret_tensor(buf0, (8, 4), (12, 1), {offset})" for offset in (0, 4, 8)]
+
+
+@pytest.mark.parametrize(
+    ("views", "n_read"),
+    [
+        ("buf0", 96),
+        (ROWS.format(0), 48),
+        (", ".join(THIRDS), 96),  # query, key and value of one product
+        (f"{THIRDS[0]}, {THIRDS[2]}", 64),
+        (f"{THIRDS[0]}, {THIRDS[0]}", 32),  # the same one twice
+        ("reinterpret_tensor(buf0, (8, 12), (12, 1), 0), " + THIRDS[0], 96),
+        (f"buf0, {THIRDS[0]}", 96),
+        ("reinterpret_tensor(buf0, (8, 5, 4), (12, 0, 1), 0)", 32),  # each row for five heads
+        ("reinterpret_tensor(buf0, (s0, 4), (12, 1), 0)", 96),  # of a size that is not known
+        ("reinterpret_tensor(buf0, (), (), 5)", 1),
+    ],
+)
+def test_views_of_a_buffer_are_read_as_large_as_they_are(views, n_read):
+    # What the call does not read, nobody does: it need not be written either.
+    assert read_of_one(views) == (4 * n_read, 4 * 96)
 
 
 def test_what_needs_something_between_cannot_be_one_kernel():
