@@ -12,6 +12,7 @@ from profiler_core.analysis.ledger.bytes_moved import bytes_of
 from profiler_core.analysis.ledger.work_units import host_work
 from profiler_core.analysis.sliding_windows import gradients_asked, result_shape
 from profiler_core.ingest.open import open_trace
+from tests.analysis.profiled import n_bytes, units_of
 from tests.lazily import Lazily
 
 torch = Lazily("torch")
@@ -60,21 +61,6 @@ POOLING = {
     "mean of all": ("adaptive_avg_pool2d", IMAGES, {"output_size": 1}),
     "mean of parts": ("adaptive_avg_pool2d", IMAGES, {"output_size": (3, None)}),
 }  # fmt: skip
-
-
-def units_of(call, folder):
-    """The units of one profiled call: each is an operator as the host asked for it."""
-    activities = [torch.profiler.ProfilerActivity.CPU]
-    with torch.profiler.profile(activities=activities, record_shapes=True) as profile:
-        result = call()
-    profile.export_chrome_trace(str(folder / "trace.json"))
-    trace = open_trace(folder / "trace.json")
-    (step,) = host_work(trace).steps
-    return trace, step.units, result
-
-
-def n_bytes(*tensors):
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors if tensor is not None)
 
 
 def products(trace, name):
@@ -131,15 +117,6 @@ def test_a_backward_moves_what_the_gradients_asked_for_take(mask, is_transposed,
     needed = (gradient, weight if of_input else None, values if of_weight else None)
     assert bytes_of(unit, None) == (n_bytes(*needed), n_bytes(*asked))
     assert products(trace, unit.name).flops == counter.get_total_flops()
-
-
-def test_under_autocast_a_result_is_as_wide_as_what_computes_it(tmp_path):
-    values, weight = torch.randn(IMAGES), torch.randn(16, 8, 3, 3)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        _, units, result = units_of(lambda: F.conv2d(values, weight), tmp_path)
-    assert result.dtype == torch.bfloat16
-    (unit,) = [unit for unit in units if unit.name == "aten::conv2d"]
-    assert bytes_of(unit, None) == (n_bytes(values, weight), n_bytes(result))
 
 
 def test_of_complex_numbers_three_convolutions_make_one_result(tmp_path):

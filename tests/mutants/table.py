@@ -404,9 +404,27 @@ MUTANTS = (
         ("test_sliding_windows.py",),
     ),
     Mutant(
-        "ledger/work_units.py", "under autocast the call inside says how wide the result is",
-        "if row.name in WITH_WINDOWS and", "if row.name in WITH_WINDOWS and not unit.window and",
+        "ledger/work_units.py", "the last call inside says which window slides how",
+        "if is_of_operator and row.name in WITH_WINDOWS",
+        "if row.name in WITH_WINDOWS and not unit.window",
         ("test_sliding_windows.py",),
+    ),
+    Mutant(
+        "ledger/work_units.py", "a cast's result is as wide as what it copies to",
+        'row.name == "aten::copy_"', "False", ("ledger/test_bytes_of_results.py",),
+    ),
+    Mutant(
+        "ledger/bytes_moved.py", "under autocast a result is as wide as what computes it",
+        "else unit.inner_dtypes or unit.dtypes", "else unit.dtypes",
+        ("ledger/test_bytes_of_results.py",),
+    ),
+    Mutant(
+        "ledger/bytes_moved.py", "a choice is as wide as what it chooses from",
+        "dtypes = dtypes[1:]", "pass", ("ledger/test_bytes_of_results.py",),
+    ),
+    Mutant(
+        "ledger/bytes_moved.py", "a truth is one byte, where it is not stored in place",
+        'and not unit.name.endswith("_"):', ":", ("ledger/test_bytes_of_results.py",),
     ),
     Mutant(
         "ledger/bytes_moved.py", "a maximum is written with its indices",

@@ -39,6 +39,10 @@ _FILLS = frozenset((
     "arange", "iota", "fill", "full", "full_like", "new_full", "new_ones", "new_zeros", "ones",
     "ones_like", "zero", "zeros", "zeros_like",
 ))  # fmt: skip
+_TRUTHS = frozenset((
+    "eq", "ne", "gt", "ge", "lt", "le", "logical_and", "logical_or", "logical_xor", "logical_not",
+    "isnan", "isinf", "isfinite",
+))  # fmt: skip
 _LOOKUPS = frozenset(("embedding", "gather", "index", "index_select", "embedding_bag"))
 
 
@@ -163,14 +167,17 @@ def _written(
     unit: Unit, tensors: Sequence[tuple[Shape, int]], output: tuple[Shape, str] | None
 ) -> int | None:
     """Bytes of an operator's result; None where nothing tells its shape."""
-    of_window = _of_window(unit)
+    item = _item_of_result(unit)
+    of_window = None if item is None else _of_window(unit, item)
     if of_window is not None:
         return of_window
     if output is not None and output[1] in ITEM_BYTES:
         return prod(output[0]) * ITEM_BYTES[output[1]]
     # One of another library may be handed a whole cache.
     is_foreign = "::" in unit.name and not unit.name.startswith("aten::")
-    return None if is_foreign or unit.window is not None else _result(unit.common, tensors)
+    if is_foreign or unit.window is not None or item is None:
+        return None
+    return _result(unit.common, [shape for shape, _ in tensors], item)
 
 
 def _of_unread_kernel(name: str, tensors: Sequence[tuple[Shape, int]]) -> Moved | None:
@@ -207,18 +214,25 @@ def _of_attention(common: str, shapes: Sequence[Shape]) -> int | None:
     return sum(map(prod, shapes[1:4])) if len(shapes) > 3 else None
 
 
-def _of_window(unit: Unit) -> int | None:
+def _of_window(unit: Unit, item: int) -> int | None:
     """Bytes of a convolution's or pooling's result, a maximum's with its indices."""
     call = unit.window
     shape = None if call is None else result_shape(call.name, call.shapes, call.concrete)
     if call is None or shape is None:
         return None
-    # As wide as what computes it, under autocast; complex numbers are computed as real ones.
-    is_complex = any("complex" in dtype for dtype in unit.dtypes[:1])
-    dtypes = unit.dtypes if is_complex else call.dtypes
-    item = ITEM_BYTES.get(dtypes[0]) if dtypes else None
-    indices = _INDEX_BYTES if call.name.endswith("_with_indices") else 0
-    return None if item is None else prod(shape) * (item + indices)
+    return prod(shape) * (item + (_INDEX_BYTES if call.name.endswith("_with_indices") else 0))
+
+
+def _item_of_result(unit: Unit) -> int | None:
+    """Bytes of a value of an operator's result: under autocast of what computes it."""
+    if unit.common in _TRUTHS and not unit.name.endswith("_"):
+        return ITEM_BYTES["bool"]
+    # Complex numbers are convolved as real ones.
+    is_complex = any("complex" in dtype for dtype in unit.dtypes)
+    dtypes = unit.dtypes if is_complex else unit.inner_dtypes or unit.dtypes
+    if unit.common == "where":
+        dtypes = dtypes[1:]  # what it chooses from, not by what
+    return next((ITEM_BYTES[dtype] for dtype in dtypes if dtype in ITEM_BYTES), None)
 
 
 def _of_gradients(call: WindowCall | None, tensors: Sequence[tuple[Shape, int]]) -> Moved | None:
@@ -235,10 +249,8 @@ def _of_gradients(call: WindowCall | None, tensors: Sequence[tuple[Shape, int]])
     )
 
 
-def _result(common: str, tensors: Sequence[tuple[Shape, int]]) -> int | None:
-    """Bytes of the result of an operator whose node is not known."""
-    shapes = [shape for shape, _ in tensors]
-    item = tensors[0][1]
+def _result(common: str, shapes: Sequence[Shape], item: int) -> int | None:
+    """Bytes of the result of an operator whose node is not known, `item` a value."""
     if common == "matmul":
         matrices = [shape for shape in shapes if len(shape) >= 2]
         if len(matrices) < 2:

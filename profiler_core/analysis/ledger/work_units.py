@@ -35,7 +35,6 @@ class WindowCall:
 
     name: str
     shapes: Shapes
-    dtypes: tuple[str, ...]
     concrete: tuple[str, ...]  # what is no tensor, each in the place of its argument
 
 
@@ -60,8 +59,11 @@ class Unit:
     # Kernels of a replay with the operator that another run shows, or the capture of the graph.
     is_recorded: bool = False
     module: str | None = None  # that the capture of its graph shows
-    # Of a convolution or pooling: itself or the last such call inside it, which has its own dtypes
-    # under autocast, a padding in numbers, and the indices of a maximum.
+    # Of the last call of this operator inside it, or its own: under autocast they differ. Of a
+    # cast those of its copy, which is handed its result first.
+    inner_dtypes: tuple[str, ...] = ()
+    # Of a convolution or pooling: itself or the last such call inside it, which has its padding in
+    # numbers, and the indices of a maximum.
     window: WindowCall | None = None
 
     @property
@@ -77,7 +79,8 @@ class Unit:
     def take(self, other: "Unit") -> None:
         """Be the operator that started the same kernels in another run."""
         self.name, self.shapes, self.dtypes = other.name, other.shapes, other.dtypes
-        self.inner, self.is_recorded, self.window = set(other.inner), True, other.window
+        self.inner, self.is_recorded = set(other.inner), True
+        self.inner_dtypes, self.window = other.inner_dtypes, other.window
 
 
 @dataclass(slots=True)
@@ -224,15 +227,16 @@ def _lone_launch(
 
 
 def _note_row(unit: Unit, row: Row) -> None:
-    """Add a range's sequence number, the device event that it is, and the window it slides."""
+    """Add what a range, or one inside it, says: sequence number, device event, arguments."""
     if row.seq is not None:
         unit.sequence_numbers.append(row.seq)
     if row.event is not None:
         unit.events.append(row.event)
-    if row.name in WITH_WINDOWS and operator(row.name) == unit.common:
-        unit.window = WindowCall(
-            row.name, read_shapes(row.dims), _read_texts(row.types), _read_texts(row.concrete)
-        )
+    is_of_operator = operator(row.name) == unit.common
+    if is_of_operator or (unit.common == "cast" and row.name == "aten::copy_"):
+        unit.inner_dtypes = _read_texts(row.types)
+    if is_of_operator and row.name in WITH_WINDOWS:
+        unit.window = WindowCall(row.name, read_shapes(row.dims), _read_texts(row.concrete))
 
 
 def _unit(row: Row, thread: tuple[int, int], wrappers: list[tuple[Row, int | None]]) -> Unit:
