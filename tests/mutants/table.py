@@ -385,9 +385,36 @@ MUTANTS = (
         "summary.per_step(pace * summary", "summary.per_step(summary", ("test_measures.py",),
     ),
     Mutant(
-        "ledger/bytes_moved.py", "attention writes a row for each query, not keys and values",
-        "prod((*shapes[0][:-1], *shapes[2][-1:]))", "sum(map(prod, shapes[-2:]))",
-        ("ledger/test_bytes_moved.py",),
+        "ledger/results.py", "attention writes a row for each query, not keys and values",
+        "prod((*query[:-1], *value[-1:]))", "prod(query)", ("ledger/test_bytes_of_call.py",),
+    ),
+    Mutant(
+        "ledger/results.py", "an elementwise result is as large as its arguments together",
+        "return prod(shape) * _item_of_elements(call, tensors)",
+        "return max(map(call.size, tensors))",
+        ("ledger/test_bytes_of_call.py",),
+    ),
+    Mutant(
+        "ledger/results.py", "a comparison writes truth values",
+        "return 1\n    # A tensor of one value", "pass\n    # A tensor of one value",
+        ("ledger/test_bytes_of_call.py",),
+    ),
+    Mutant(
+        "ledger/results.py", "the overload of a reduction says what its second argument is",
+        "if len(call.concrete) >= n_arguments else None\n    if along is None and call.shape",
+        "\n    if along is None and call.shape",
+        ("ledger/test_bytes_of_call.py",),
+    ),
+    Mutant(
+        "ledger/bytes_of_call.py", "a lookup reads what it takes out of the table",
+        "return min(call.size(0), n_bytes) + others, n_bytes",
+        "return call.size(0) + others, n_bytes",
+        ("ledger/test_bytes_of_call.py",),
+    ),
+    Mutant(
+        "ledger/bytes_of_call.py", "values put into a tensor leave the rest of it alone",
+        "n_bytes = min(prod(values) * call.item(0), call.size(0))", "n_bytes = call.size(0)",
+        ("ledger/test_bytes_of_call.py",),
     ),
     Mutant(
         "sliding_windows.py", "a convolution's backward computes the gradients that are asked for",
@@ -405,26 +432,21 @@ MUTANTS = (
     ),
     Mutant(
         "ledger/work_units.py", "the last call inside says which window slides how",
-        "if is_of_operator and row.name in WITH_WINDOWS",
-        "if row.name in WITH_WINDOWS and not unit.window",
+        "if row.name in WITH_WINDOWS:", "if row.name in WITH_WINDOWS and not unit.window:",
         ("test_sliding_windows.py",),
     ),
     Mutant(
-        "ledger/work_units.py", "a cast's result is as wide as what it copies to",
-        'row.name == "aten::copy_"', "False", ("ledger/test_bytes_of_results.py",),
+        "ledger/bytes_moved.py", "under autocast a result is as wide as what computes it",
+        "written = written * inside // own", "pass", ("ledger/test_bytes_of_results.py",),
     ),
     Mutant(
-        "ledger/bytes_moved.py", "under autocast a result is as wide as what computes it",
-        "else unit.inner_dtypes or unit.dtypes", "else unit.dtypes",
+        "ledger/results.py", "a choice is as wide as what it chooses from",
+        "tensors = [n for n in tensors if n] or tensors", "pass",
         ("ledger/test_bytes_of_results.py",),
     ),
     Mutant(
-        "ledger/bytes_moved.py", "a choice is as wide as what it chooses from",
-        "dtypes = dtypes[1:]", "pass", ("ledger/test_bytes_of_results.py",),
-    ),
-    Mutant(
-        "ledger/bytes_moved.py", "a truth is one byte, where it is not stored in place",
-        'and not unit.name.endswith("_"):', ":", ("ledger/test_bytes_of_results.py",),
+        "ledger/results.py", "a cast's result has the type that it names",
+        "prod(shape) * (named[0] or", "prod(shape) * (", ("ledger/test_bytes_of_results.py",),
     ),
     Mutant(
         "ledger/bytes_moved.py", "a maximum is written with its indices",
@@ -437,7 +459,7 @@ MUTANTS = (
     ),
     Mutant(
         "ledger/host_rows.py", "steps with other strides are no steps of one form",
-        " ^ window.hash(3)", "", ("test_sliding_windows.py",),
+        " ^ scalars.hash(3)", "", ("test_sliding_windows.py",),
     ),
     Mutant(
         "memory/curve.py", "shared memory is none of the allocator's",

@@ -9,39 +9,24 @@ from collections.abc import Sequence
 from math import prod
 
 from profiler_core.analysis.ledger.buffers import viewed
+from profiler_core.analysis.ledger.bytes_of_call import Moved, bytes_of_call
 from profiler_core.analysis.ledger.fragments import pointer_roles
 from profiler_core.analysis.ledger.graph_calls import generated_name, is_generated
+from profiler_core.analysis.ledger.operator_call import ITEM_BYTES, OperatorCall, Shape
 from profiler_core.analysis.ledger.operators import (
     KERNEL_FREE,
-    operator,
     operators_of_kernel,
 )
 from profiler_core.analysis.ledger.work_units import Unit, WindowCall
 from profiler_core.analysis.sliding_windows import gradients_asked, result_shape
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
-Moved = tuple[int, int]  # read, written
-Shape = tuple[int, ...]
-
-# Kineto's names of C++ types, and the short names of printed graphs.
-ITEM_BYTES = {
-    "float": 4, "double": 8, "c10::Half": 2, "c10::BFloat16": 2, "long int": 8, "long": 8, "int": 4,
-    "short int": 2, "short": 2, "signed char": 1, "unsigned char": 1, "bool": 1,
-    "c10::complex<float>": 8, "c10::Float8_e4m3fn": 1, "c10::Float8_e5m2": 1,
-    "f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1,
-    "b8": 1, "c64": 8, "f8e4m3fn": 1, "f8e5m2": 1,
-}  # fmt: skip
 _INDEX_BYTES = ITEM_BYTES["long int"]  # of where a maximum was
-_OVERWRITES = frozenset(("clone", "fill", "zero"))  # in place they read nothing of their result
 # Tensors that a product reads; one more is its result, `out=`, as generated code calls it.
 _OPERANDS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
 _FILLS = frozenset((
     "arange", "iota", "fill", "full", "full_like", "new_full", "new_ones", "new_zeros", "ones",
     "ones_like", "zero", "zeros", "zeros_like",
-))  # fmt: skip
-_TRUTHS = frozenset((
-    "eq", "ne", "gt", "ge", "lt", "le", "logical_and", "logical_or", "logical_xor", "logical_not",
-    "isnan", "isinf", "isfinite",
 ))  # fmt: skip
 _LOOKUPS = frozenset(("embedding", "gather", "index", "index_select", "embedding_bag"))
 
@@ -139,45 +124,46 @@ def _of_buffers(call: GeneratedCall, graph: CompiledGraph) -> Moved | None:
 
 def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     tensors = _tensors(unit)
-    if not tensors:
+    if tensors is None:
         return None
-    common = unit.common
-    if common in KERNEL_FREE:
-        return 0, 0
     if is_generated(unit.name):
-        return _of_unread_kernel(unit.name, tensors)
-    if operator(unit.name) in _OVERWRITES and unit.name.endswith("_"):  # handed its result first
-        first, *others = [prod(shape) * item for shape, item in tensors]
-        return sum(others), first
-    if len(tensors) - 1 == _OPERANDS.get(unit.name):
-        *operands, result = [prod(shape) * item for shape, item in tensors]
-        return sum(operands), result
-    if common == "convolution_backward":
-        return _of_gradients(unit.window, tensors)
-    written = _written(unit, tensors, output)
-    if written is None:
-        return None
+        return _of_unread_kernel(unit.name, tensors) if tensors else None
     sizes = [prod(shape) * item for shape, item in tensors]
-    if common in _LOOKUPS:
-        sizes[0] = min(sizes[0], written)
-    return sum(sizes), written
-
-
-def _written(
-    unit: Unit, tensors: Sequence[tuple[Shape, int]], output: tuple[Shape, str] | None
-) -> int | None:
-    """Bytes of an operator's result; None where nothing tells its shape."""
-    item = _item_of_result(unit)
-    of_window = None if item is None else _of_window(unit, item)
+    if unit.common in KERNEL_FREE:
+        is_copied = bool(sizes) and "clone" in unit.inner  # `reshape` of what is not contiguous
+        return (sizes[0], sizes[0]) if is_copied else (0, 0)
+    if len(sizes) - 1 == _OPERANDS.get(unit.name):
+        return sum(sizes[:-1]), sizes[-1]
+    if unit.common == "convolution_backward":
+        return _of_gradients(unit.window, tensors)
+    read, written = _of_call(unit)
+    of_window = _of_window(unit)
     if of_window is not None:
-        return of_window
-    if output is not None and output[1] in ITEM_BYTES:
-        return prod(output[0]) * ITEM_BYTES[output[1]]
-    # One of another library may be handed a whole cache.
-    is_foreign = "::" in unit.name and not unit.name.startswith("aten::")
-    if is_foreign or unit.window is not None or item is None:
-        return None
-    return _result(unit.common, [shape for shape, _ in tensors], item)
+        written = of_window
+    elif output is not None and output[1] in ITEM_BYTES:
+        written = prod(output[0]) * ITEM_BYTES[output[1]]
+    if written is None or not unit.name.startswith("aten::"):
+        return None  # of another library: what it is handed may be a whole cache
+    if read is None and unit.common in _LOOKUPS:
+        read = min(sizes[0], written) + sum(sizes[1:])
+    return sum(sizes) if read is None else read, written
+
+
+def _of_call(unit: Unit) -> Moved | tuple[None, None]:
+    """By the arguments of the call, the result as wide as what computes it, under autocast."""
+    moved = bytes_of_call(OperatorCall.recorded(unit.name, unit.shapes, unit.dtypes, unit.scalars))
+    if moved is None:
+        return None, None
+    read, written = moved
+    own, inside = _item(unit.dtypes), _item(unit.inner_dtypes)
+    if own and inside and unit.common != "cast" and not unit.name.endswith("_"):
+        written = written * inside // own
+    return read, written
+
+
+def _item(dtypes: Sequence[str]) -> int | None:
+    """Bytes of a value of the first tensor; None where there is none."""
+    return next((ITEM_BYTES[dtype] for dtype in dtypes if dtype in ITEM_BYTES), None)
 
 
 def _of_unread_kernel(name: str, tensors: Sequence[tuple[Shape, int]]) -> Moved | None:
@@ -195,44 +181,16 @@ def _of_unread_kernel(name: str, tensors: Sequence[tuple[Shape, int]]) -> Moved 
     return sum(sizes[:-1]), sizes[-1]
 
 
-def _looked_up(common: str, table: Shape, indices: Shape) -> int:
-    """Values that a lookup takes out of a table."""
-    n = prod(indices)
-    if common == "gather":  # one for each index
-        return n
-    if common == "embedding":  # a row for each
-        return n * table[-1]
-    # Along which dimension is not recorded: the longest, as of a table of tokens or of a cache.
-    return n * prod(table) // max(*table, 1)
-
-
-def _of_attention(common: str, shapes: Sequence[Shape]) -> int | None:
-    """Values of its result, or of its three gradients."""
-    if common == "attention":  # query, key, value: a row for each query, as wide as a value
-        return prod((*shapes[0][:-1], *shapes[2][-1:])) if len(shapes) > 2 else None
-    # The gradient of the result, then query, key and value.
-    return sum(map(prod, shapes[1:4])) if len(shapes) > 3 else None
-
-
-def _of_window(unit: Unit, item: int) -> int | None:
+def _of_window(unit: Unit) -> int | None:
     """Bytes of a convolution's or pooling's result, a maximum's with its indices."""
     call = unit.window
     shape = None if call is None else result_shape(call.name, call.shapes, call.concrete)
-    if call is None or shape is None:
+    # As wide as what computes it, under autocast; complex numbers are convolved as real ones.
+    is_complex = any("complex" in dtype for dtype in unit.dtypes)
+    item = _item(unit.dtypes if is_complex else unit.inner_dtypes or unit.dtypes)
+    if call is None or shape is None or item is None:
         return None
     return prod(shape) * (item + (_INDEX_BYTES if call.name.endswith("_with_indices") else 0))
-
-
-def _item_of_result(unit: Unit) -> int | None:
-    """Bytes of a value of an operator's result: under autocast of what computes it."""
-    if unit.common in _TRUTHS and not unit.name.endswith("_"):
-        return ITEM_BYTES["bool"]
-    # Complex numbers are convolved as real ones.
-    is_complex = any("complex" in dtype for dtype in unit.dtypes)
-    dtypes = unit.dtypes if is_complex else unit.inner_dtypes or unit.dtypes
-    if unit.common == "where":
-        dtypes = dtypes[1:]  # what it chooses from, not by what
-    return next((ITEM_BYTES[dtype] for dtype in dtypes if dtype in ITEM_BYTES), None)
 
 
 def _of_gradients(call: WindowCall | None, tensors: Sequence[tuple[Shape, int]]) -> Moved | None:
@@ -247,34 +205,3 @@ def _of_gradients(call: WindowCall | None, tensors: Sequence[tuple[Shape, int]])
         gradient + of_weight * values + of_input * weight,
         of_input * values + of_weight * weight + of_bias * n_channels * item,
     )
-
-
-def _result(common: str, shapes: Sequence[Shape], item: int) -> int | None:
-    """Bytes of the result of an operator whose node is not known, `item` a value."""
-    if common == "matmul":
-        matrices = [shape for shape in shapes if len(shape) >= 2]
-        if len(matrices) < 2:
-            return None
-        left, right = matrices[-2:]
-        columns = right[-1] if left[-1] == right[-2] else right[-2]
-        return prod(left[:-1]) * columns * item
-    if common in _LOOKUPS and len(shapes) > 1 and shapes[0] and (shapes[1] or common != "index"):
-        return _looked_up(common, shapes[0], shapes[1]) * item  # a list of indices has no shape
-    if common in ("attention", "attention_backward"):
-        n_values = _of_attention(common, shapes)
-        return None if n_values is None else n_values * item
-    if common == "convolution":
-        return None  # it depends on its stride and padding
-    if common in (
-        "sum",
-        "mean",
-        "amax",
-        "amin",
-        "all",
-        "any",
-        "argmax",
-        "nll_loss",
-        "cross_entropy",
-    ):
-        return 0  # small against what is read
-    return max(prod(shape) for shape in shapes) * item

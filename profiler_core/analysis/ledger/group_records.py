@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from profiler_core.analysis.categories import is_kernel
-from profiler_core.analysis.ledger.bytes_moved import Moved, bytes_of, counts_once
+from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once
+from profiler_core.analysis.ledger.bytes_of_call import Moved
 from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.match import Match
 from profiler_core.analysis.ledger.module_operators import OfModules

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from profiler_core.analysis.ledger.bytes_of_call import WITH_SCALARS
 from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.sliding_windows import WITH_WINDOWS
 from profiler_core.analysis.work import device_work, host_steps
@@ -214,10 +215,10 @@ def _columns(trace: Trace, work: pl.DataFrame) -> _Columns:
         )
 
     sequence = ops["sequence_number"].fill_null(-1).to_numpy()
-    has_window = per_name(ops["name"], WITH_WINDOWS.__contains__, pl.Boolean)
-    window = pl.when(has_window).then(pl.col("concrete_inputs"))
+    has_scalars = per_name(ops["name"], (WITH_WINDOWS | WITH_SCALARS).__contains__, pl.Boolean)
+    scalars = pl.when(has_scalars).then(pl.col("concrete_inputs"))
     shapes = ops.select(
-        pl.col("input_dims").hash(1) ^ (pl.col("input_types").hash(2) * 3) ^ window.hash(3)
+        pl.col("input_dims").hash(1) ^ (pl.col("input_types").hash(2) * 3) ^ scalars.hash(3)
     ).to_series()
     kernels = _name_hashes(linked["name"]) ^ (_name_hashes(linked["launch_name"]) * np.uint64(5))
     return _Columns(

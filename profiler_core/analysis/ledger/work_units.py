@@ -11,6 +11,7 @@ from typing import Literal
 
 import polars as pl
 
+from profiler_core.analysis.ledger.bytes_of_call import WITH_SCALARS
 from profiler_core.analysis.ledger.host_rows import Form, Row, host_rows
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.operator_arguments import json_list
@@ -59,8 +60,8 @@ class Unit:
     # Kernels of a replay with the operator that another run shows, or the capture of the graph.
     is_recorded: bool = False
     module: str | None = None  # that the capture of its graph shows
-    # Of the last call of this operator inside it, or its own: under autocast they differ. Of a
-    # cast those of its copy, which is handed its result first.
+    scalars: tuple[str, ...] = ()  # arguments that are no tensors, where they tell bytes
+    # Of the last call of this operator inside it, or its own: under autocast they differ.
     inner_dtypes: tuple[str, ...] = ()
     # Of a convolution or pooling: itself or the last such call inside it, which has its padding in
     # numbers, and the indices of a maximum.
@@ -79,7 +80,7 @@ class Unit:
     def take(self, other: "Unit") -> None:
         """Be the operator that started the same kernels in another run."""
         self.name, self.shapes, self.dtypes = other.name, other.shapes, other.dtypes
-        self.inner, self.is_recorded = set(other.inner), True
+        self.inner, self.is_recorded, self.scalars = set(other.inner), True, other.scalars
         self.inner_dtypes, self.window = other.inner_dtypes, other.window
 
 
@@ -203,6 +204,7 @@ def _sweep(
         unit = _unit(row, thread, wrappers)
         unit.shapes = read_shapes(row.dims)
         unit.dtypes = _read_texts(row.types)
+        unit.scalars = _read_texts(row.concrete) if row.name in WITH_SCALARS else ()
         _note_row(unit, row)
         units.append(unit)
 
@@ -232,10 +234,10 @@ def _note_row(unit: Unit, row: Row) -> None:
         unit.sequence_numbers.append(row.seq)
     if row.event is not None:
         unit.events.append(row.event)
-    is_of_operator = operator(row.name) == unit.common
-    if is_of_operator or (unit.common == "cast" and row.name == "aten::copy_"):
-        unit.inner_dtypes = _read_texts(row.types)
-    if is_of_operator and row.name in WITH_WINDOWS:
+    if operator(row.name) != unit.common:
+        return
+    unit.inner_dtypes = _read_texts(row.types)
+    if row.name in WITH_WINDOWS:
         unit.window = WindowCall(row.name, read_shapes(row.dims), _read_texts(row.concrete))
 
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from math import prod
 
 from profiler_core.analysis.ledger.buffers import memory_of
-from profiler_core.analysis.ledger.bytes_moved import ITEM_BYTES
+from profiler_core.analysis.ledger.operator_call import ITEM_BYTES
 from profiler_core.analysis.ledger.sides import ReadSide
 from profiler_core.analysis.unfused.handovers import buffer_uses, returned_values
 from profiler_core.model.inductor import CompiledGraph

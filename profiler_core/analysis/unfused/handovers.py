@@ -12,8 +12,8 @@ from itertools import pairwise
 from math import prod
 
 from profiler_core.analysis.ledger.buffers import NO_BUFFER, Memory, memory_of, viewed
-from profiler_core.analysis.ledger.bytes_moved import ITEM_BYTES
 from profiler_core.analysis.ledger.fragments import pointer_roles
+from profiler_core.analysis.ledger.operator_call import ITEM_BYTES
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
 _RETURNED = re.compile(r"^\s+return \((.*)\)\s*$", re.MULTILINE)

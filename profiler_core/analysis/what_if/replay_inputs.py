@@ -7,7 +7,7 @@ import math
 import re
 
 from profiler_core.analysis.device_peaks import DevicePeaks
-from profiler_core.analysis.ledger.bytes_moved import ITEM_BYTES
+from profiler_core.analysis.ledger.operator_call import ITEM_BYTES
 from profiler_core.analysis.what_if.change import ReplayInputs
 from profiler_core.model.inductor import CompiledGraph, InductorLog
 

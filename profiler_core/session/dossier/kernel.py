@@ -64,10 +64,8 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     row = _row(comparison, item)
     sides = [_side(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
-    lines = (marked(side.roofline, (row.category,)) for side in present)
-    rooflines = tuple(filter(None, lines))
-    launches = tuple(filter(None, (side.launch for side in present)))
-    told = {side.label for side in present if run in (None, side.number)}
+    rooflines, launches = _rooflines(present, row), _launches(present)
+    told = [side for side in present if run in (None, side.number)]
     pair, numbers = _groups(comparison, row)
     groups = [] if pair is None else [pair.ledger.groups[number] for number in numbers]
     generated_calls = [call for side in present for call in side.generated_calls]
@@ -79,11 +77,11 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         kind="kernel",
         title=row.name,
         answer=kernel_answer(
-            [line for line in rooflines if line.label in told],
+            _rooflines(told, row),
             computes,
             CATEGORIES.get(row.category, row.category),
         ),
-        about=_about(row, present, [launch for launch in launches if launch.label in told]),
+        about=_about(row, present, _launches(told)),
         times=_times(comparison, row),
         modules=modules_of(groups),
         rooflines=rooflines,
@@ -117,6 +115,15 @@ def _row(comparison: Comparison, item: Item) -> KernelRow:
             remedy="Choose the runs that the link was made for, or search for the kernel.",
         )
     return row
+
+
+def _rooflines(sides: Sequence["_Side"], row: KernelRow) -> tuple[Roofline, ...]:
+    lines = (marked(side.roofline, (row.category,)) for side in sides)
+    return tuple(filter(None, lines))
+
+
+def _launches(sides: Sequence["_Side"]) -> tuple[Launch, ...]:
+    return tuple(filter(None, (side.launch for side in sides)))
 
 
 def _side(comparison: Comparison, number: int, name: str) -> "_Side":

@@ -95,19 +95,22 @@ def test_a_table_that_is_looked_up_counts_as_its_rows_that_are():
     assert bytes_of(indices, None) == (rows + 32 * 8, rows)
 
 
-@pytest.mark.parametrize(
-    ("name", "n_values"),
-    [("aten::index_select", 32 * 4096), ("aten::index", 32 * 4096), ("aten::gather", 32)],
-)
-def test_other_lookups_move_what_they_take_out_of_the_table(name, n_values):
-    lookup = unit(name, ((151936, 4096), (32,)), "c10::BFloat16")
-    indices = replace(lookup, dtypes=("c10::BFloat16", "long int"))
-    assert bytes_of(indices, None) == (2 * n_values + 32 * 8, 2 * n_values)
+def test_indices_in_a_list_have_no_shape_but_what_they_took_out_may():
+    lookup = unit("aten::index", ((151936, 4096), None), "c10::BFloat16")
+    assert bytes_of(lookup, None) is None
+    assert bytes_of(lookup, None, ((32, 4096), "bf16")) == (2 * 32 * 4096, 2 * 32 * 4096)
 
 
-def test_a_list_of_indices_without_its_shapes_may_take_the_whole_table():
-    lookup = unit("aten::index", ((64, 16), ()))
-    assert bytes_of(lookup, None)[1] == 64 * 16 * 4
+def test_a_reshape_of_what_is_not_contiguous_copies_it():
+    view = unit("aten::reshape", ((8, 4), None))
+    assert bytes_of(view, None) == (0, 0)
+    assert bytes_of(replace(view, inner={"clone", "copy", "view"}), None) == (128, 128)
+
+
+def test_under_autocast_a_result_is_as_wide_as_what_computes_it():
+    product = unit("aten::linear", ((6, 5), (7, 5)))
+    assert bytes_of(product, None) == (4 * (30 + 35), 4 * 42)
+    assert bytes_of(replace(product, inner_dtypes=("c10::BFloat16",)), None) == (4 * (30 + 35), 2 * 42)
 
 
 def test_what_is_not_known_is_none():
