@@ -70,18 +70,7 @@ class Use:
 def handovers(graph: CompiledGraph) -> tuple[Handover, ...]:
     """All of a graph, in the order of the readers. Buffers of unknown size are left out."""
     memory = memory_of(graph.code)
-    writer_of: dict[str, int] = {}
-    readers: dict[tuple[int, str], dict[int, set[str]]] = {}  # written buffer -> reader, its names
-    for call in graph.calls:
-        uses = tuple(buffer_uses(call, graph, memory))
-        for use in uses:
-            buffer = _written_as(use.buffer, writer_of, memory)
-            if use.reads and buffer in writer_of:
-                of_buffer = readers.setdefault((writer_of[buffer], buffer), {})
-                of_buffer.setdefault(call.index, set()).add(use.buffer)
-        for use in uses:
-            if use.writes:
-                writer_of[memory.name(use.buffer)] = call.index
+    readers, writer_of = _readers(graph, memory)
     returned = {memory.name(name) for name in returned_names(graph.code)}
     passed: dict[tuple[int, int], list[Handover]] = {}
     for (writer, buffer), by_reader in readers.items():
@@ -97,16 +86,38 @@ def handovers(graph: CompiledGraph) -> tuple[Handover, ...]:
                 passed.setdefault((writer, reader), []).append(
                     Handover(writer, reader, (buffer,), min(n_read, size), own, size)
                 )
-    return tuple(
-        Handover(
-            writer,
-            reader,
-            tuple(buffer for part in parts for buffer in part.buffers),
-            sum(part.bytes_read for part in parts),
-            sum(part.own_bytes for part in parts),
-            sum(part.made_bytes for part in parts),
-        )
-        for (writer, reader), parts in sorted(passed.items(), key=lambda item: item[0][::-1])
+    ordered = sorted(passed.items(), key=lambda item: item[0][::-1])
+    return tuple(_together(writer, reader, parts) for (writer, reader), parts in ordered)
+
+
+def _readers(
+    graph: CompiledGraph, memory: Memory
+) -> tuple[dict[tuple[int, str], dict[int, set[str]]], dict[str, int]]:
+    """(writer, its buffer) -> reader -> by which names; and buffer -> its last writer."""
+    writer_of: dict[str, int] = {}
+    readers: dict[tuple[int, str], dict[int, set[str]]] = {}
+    for call in graph.calls:
+        uses = tuple(buffer_uses(call, graph, memory))
+        for use in uses:
+            buffer = _written_as(use.buffer, writer_of, memory)
+            if use.reads and buffer in writer_of:
+                of_buffer = readers.setdefault((writer_of[buffer], buffer), {})
+                of_buffer.setdefault(call.index, set()).add(use.buffer)
+        for use in uses:
+            if use.writes:
+                writer_of[memory.name(use.buffer)] = call.index
+    return readers, writer_of
+
+
+def _together(writer: int, reader: int, parts: Sequence[Handover]) -> Handover:
+    """What one call leaves for another in several buffers."""
+    return Handover(
+        writer,
+        reader,
+        tuple(buffer for part in parts for buffer in part.buffers),
+        sum(part.bytes_read for part in parts),
+        sum(part.own_bytes for part in parts),
+        sum(part.made_bytes for part in parts),
     )
 
 
