@@ -17,7 +17,8 @@ from profiler_core.session.dossier.make import dossier
 from profiler_core.session.run import Run
 from profiler_core.store import library
 from profiler_core.ui.reading import run_of
-from tests.apps import opened, text_of
+from tests.apps import PAGES, opened, text_of
+from tests.uploading import accept
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
 
@@ -133,6 +134,20 @@ def test_a_cut_trace_alone_is_not_told_to_be_compared(home, monkeypatch):
     text = text_of(opened("overview", baseline="run/cnn/reduce-overhead", candidate=[]))
     assert "cannot be compared with another run" in text
     assert "to compare." not in text
+
+
+@pytest.mark.parametrize("page", sorted(file.stem for file in PAGES.glob("*.py")))
+def test_every_page_opens_with_a_cut_upload_alone(tmp_path, monkeypatch, page):
+    """*Overview* stopped with an error at the meanings of numbers, of which there were none."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    data = gzip.decompress((CAPTURES / "smallcnn_cpu.eager/trace.json.gz").read_bytes())
+    (key,) = accept({"broken.json": data[: len(data) // 2]}).keys
+    app = opened(page, baseline=key)
+    assert text_of(app)
+    if page == "overview":
+        assert "What is left of a cut trace has no number of a whole step." in text_of(app)
+        assert not app.expander
 
 
 def test_two_cut_traces_are_told_in_one_card(home, monkeypatch):

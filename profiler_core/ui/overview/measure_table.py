@@ -30,6 +30,9 @@ def measures_table(comparison: ComparedNumbers) -> Table:
 
 def show_measures(table: Table, comparison: ComparedNumbers) -> None:
     """Draw it, with the state of runs that did not finish beside their names."""
+    if not table.rows:
+        st.html("<p class=fs-note>What is left of a cut trace has no number of a whole step.</p>")
+        return
     sides = (comparison.baseline, *comparison.sides)
     badges = [Markup(""), *(state_badge(side.run.record.status) for side in sides)]
     show_table(table, named=True, badges=badges)
@@ -50,8 +53,11 @@ def _cell_px(cell: Cell) -> float:
 
 def show_definitions(comparison: ComparedNumbers) -> None:
     """Each number's meaning, folded: titles that need a mouse are not enough."""
+    meanings = definitions(comparison)
+    if not meanings:
+        return
     with st.expander("What each number means", type="compact"):
-        st.html(render("page/definitions.html", definitions=definitions(comparison)))
+        st.html(render("page/definitions.html", definitions=meanings))
         _show_how_measured()
 
 
