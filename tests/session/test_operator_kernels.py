@@ -1,6 +1,7 @@
 """The kernels of an operator's dossier, held against the plain JSON of a trace."""
 
 import json
+import re
 from collections import defaultdict
 from math import prod
 from pathlib import Path
@@ -12,6 +13,7 @@ from profiler_core.analysis.wording.dossier import BESIDE_COLLECTIVES
 from profiler_core.analysis.wording.roofline import roofline_sentences
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
+from profiler_core.ui.dossier.draw import dossier_html
 from profiler_core.units import format_bytes
 from tests.reference import read_events
 
@@ -187,3 +189,45 @@ def test_a_product_s_kernel_is_held_against_the_peak_with_its_own_time() -> None
         assert line.flops == flops
         assert line.flops_per_s == pytest.approx(flops * N_STEPS / (own_us * 1e-6), rel=1e-3)
         assert "of its own: " in " ".join(roofline_sentences(line))
+
+
+BREAKY = SAMPLE.parent / "breaky"
+VARIANTS = ("eager", "default", "reduce-overhead")
+
+
+def test_a_third_run_has_the_kernels_that_an_operator_became_there() -> None:
+    """A dot stood for two products of reduce-overhead, 3.36 and 2.49 µs a step."""
+    comparison = Comparison.open([BREAKY / variant for variant in VARIANTS])
+    made = dossier(comparison, operator_item("aten::linear"))
+    (kernels,) = (part for part in made.relations if part.kind == "kernels")
+    told = {entry.title: entry.times_ns for entry in kernels.entries}
+    for side, variant in enumerate(VARIANTS):
+        (path,) = (BREAKY / variant).glob("trace.json*")
+        expected: dict[str, float] = defaultdict(float)
+        for event in read_events(path):
+            name = event.get("name", "")
+            if event.get("cat") == "kernel" and name.startswith(("sm80_xmma", "void cu")):
+                expected[name] += float(event["dur"]) * 1000 / N_STEPS
+        in_run = {name: times[side] for name, times in told.items() if times[side]}
+        assert in_run == pytest.approx(dict(expected))
+
+
+def test_a_kernel_is_in_a_module_only_in_the_runs_that_run_it_there() -> None:
+    """In default the product of `first` is another kernel; this one is of `second` alone."""
+    comparison = Comparison.open([BREAKY / variant for variant in VARIANTS])
+    (name,) = {row.name for row in comparison.kernels if "cutlass_80_simt_sgemm" in row.name}
+    for variant, in_first in zip(VARIANTS, (True, False, False), strict=True):
+        (path,) = (BREAKY / variant).glob("trace.json*")
+        n = sum(event.get("name") == name for event in read_events(path))
+        assert n == N_STEPS * (1 + in_first)
+    made = dossier(comparison, kernel_item(name))
+    assert made.modules == ("first",)
+    assert made.runs_at == {"first": ("eager",), "models.py:154": ("eager",)}
+    text = str(dossier_html(made))
+    assert re.search(r"In <a [^>]*>first</a> \(eager\)\.", text)
+    assert re.search(r">models\.py:154</a> \(eager\)", text)
+    unknown = "1 of its 2 fusion groups is not known"
+    assert [each.split(":")[0] for each in made.missing if "of its" in each] == [
+        f"The line of {unknown}",
+        f"The module of {unknown}",
+    ]

@@ -149,6 +149,8 @@ class Dossier:
     about: tuple[str, ...] = ()  # further sentences
     times: tuple[RunTime, ...] = ()
     modules: tuple[str, ...] = ()
+    # Module or label of a source line -> the runs in which it runs there, where these are not all.
+    runs_at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     advice: Advice | None = None
     rooflines: tuple[Roofline, ...] = ()
     relations: tuple[Relation, ...] = ()

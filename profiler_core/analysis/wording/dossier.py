@@ -301,15 +301,41 @@ def missing_of_place(*, has_log: bool, has_code: bool) -> tuple[str, ...]:
     return (f"What was generated for it is not known: {code}",)
 
 
+def missing_of_some(groups: Sequence[FusionGroup], *, has_log: bool) -> tuple[str, ...]:
+    """Of how many groups no line and no module is known, where others have them.
+
+    Args:
+        groups: of one kernel or operator; an optimizer's have no module.
+        has_log: of the candidate's compiler.
+    """
+    in_modules = [group for group in groups if group.phase != "update"]
+    sentences = []
+    for what, every, without, why in (
+        ("line", groups, [group for group in groups if not group.sources], _no_line),
+        ("module", in_modules, [group for group in in_modules if not group.module], _no_module),
+    ):
+        if 0 < len(without) < len(every):
+            reason = why("it" if len(without) == 1 else "them", has_log=has_log)
+            share = f"{format_count(len(without))} of its {format_count(len(every))}"
+            sentences.append(f"The {what} of {share} fusion groups is not known: {reason}")
+    return tuple(sentences)
+
+
 def _unknown_line(*, has_log: bool) -> str:
-    reason = "the log names none for it." if has_log else NEEDS_LOG
-    return f"Which line it comes from is not known: {reason}"
+    return f"Which line it comes from is not known: {_no_line('it', has_log=has_log)}"
+
+
+def _no_line(them: str, *, has_log: bool) -> str:
+    return f"the log names none for {them}." if has_log else NEEDS_LOG
 
 
 def _unknown_module(*, has_log: bool) -> str:
-    log_reason = "no node of the log's graphs that names one and no Python call belongs to it."
-    reason = log_reason if has_log else "no file names modules by path."
-    return f"The module is not known: {reason}"
+    return f"The module is not known: {_no_module('it', has_log=has_log)}"
+
+
+def _no_module(them: str, *, has_log: bool) -> str:
+    log_reason = f"no node of the log's graphs that names one and no Python call belongs to {them}."
+    return log_reason if has_log else "no file names modules by path."
 
 
 def _times(n: int) -> str:

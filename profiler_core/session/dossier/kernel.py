@@ -35,16 +35,21 @@ from profiler_core.analysis.wording.dossier import (
     launch_sentences,
     missing_of_kernel_groups,
     missing_of_kernel_runs,
+    missing_of_some,
 )
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
-    modules_of,
     pairs_with_ledger,
     peaks_of_run,
     related_groups,
-    source_lines,
+)
+from profiler_core.session.dossier.where import (
+    modules_at,
+    places_of_kernel,
+    runs_at,
+    sources_at,
 )
 from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
@@ -68,6 +73,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     told = [side for side in present if run in (None, side.number)]
     pair, numbers = _groups(comparison, row)
     groups = [] if pair is None else [pair.ledger.groups[number] for number in numbers]
+    places = places_of_kernel(comparison, row.name)
     generated_calls = [call for side in present for call in side.generated_calls]
     recorded = tuple(entry for side in present for entry in side.arguments)
     arguments = _with_outputs(recorded, generated_calls)
@@ -83,10 +89,11 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         ),
         about=_about(row, present, _launches(told)),
         times=_times(comparison, row),
-        modules=modules_of(groups),
+        modules=modules_at(places),
+        runs_at=runs_at(places),
         rooflines=rooflines,
         relations=() if pair is None else (related_groups(pair, numbers),),
-        sources=() if pair is None else source_lines(pair, groups),
+        sources=sources_at(places),
         arguments=arguments,
         launches=launches,
         counters=tuple(side.counters for side in sides),
@@ -143,14 +150,16 @@ def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch])
 def _missing_of_groups(
     comparison: Comparison, pair: Pair | None, groups: Sequence[FusionGroup]
 ) -> tuple[str, ...]:
-    return missing_of_kernel_groups(
+    has_log = pair is not None and pair.candidate.code is not None
+    missing = missing_of_kernel_groups(
         has_ledger=pair is not None,
         in_groups=bool(groups),
         has_sources=any(group.sources for group in groups),
         has_modules=any(group.module for group in groups),
-        has_log=pair is not None and pair.candidate.code is not None,
+        has_log=has_log,
         is_cut=any(side.is_cut for side in comparison.sides),
     )
+    return (*missing, *missing_of_some(groups, has_log=has_log))
 
 
 def _missing_of_runs(

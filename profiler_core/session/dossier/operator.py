@@ -13,9 +13,11 @@ from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.wording.dossier import (
     missing_of_operator,
+    missing_of_some,
     operator_about,
     operator_answer,
 )
+from profiler_core.analysis.wording.sentence import listed
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
@@ -54,7 +56,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         about = operator_about(row, pair.labels[1]) if row is not None else ()
     else:
         times = _own_times(comparison, works)
-    kernels = _kernels(comparison, works, pair, groups)
+    has_log = pair is not None and pair.candidate.code is not None
     return Dossier(
         item=item,
         kind="operator",
@@ -65,16 +67,19 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         modules=modules_of(groups),
         relations=(
             *((related_groups(pair, numbers),) if pair is not None and numbers else ()),
-            kernels,
+            _kernels(comparison, works, _became(comparison, item)),
         ),
         sources=source_lines(pair, groups) if pair is not None else (),
         arguments=_arguments(comparison, works),
-        missing=missing_of_operator(
-            has_groups=is_in_ledger,
-            has_calls=bool(named),
-            has_shapes=any(any(op.dims) for op in named),
-            has_sources=any(group.sources for group in groups),
-            has_log=pair is not None and pair.candidate.code is not None,
+        missing=(
+            *missing_of_operator(
+                has_groups=is_in_ledger,
+                has_calls=bool(named),
+                has_shapes=any(any(op.dims) for op in named),
+                has_sources=any(group.sources for group in groups),
+                has_log=has_log,
+            ),
+            *missing_of_some(groups, has_log=has_log),
         ),
     )
 
@@ -95,19 +100,32 @@ def _name(item: Item, works: Sequence[OpWork], groups: Sequence[FusionGroup]) ->
 
 
 def _groups(comparison: Comparison, item: Item) -> tuple[Pair | None, list[int]]:
-    for pair in pairs_with_ledger(comparison):
-        numbers = [
-            number
-            for number, group in enumerate(pair.ledger.groups)
-            if any(
-                name_key(operator.op) == item.key
-                for side in (group.baseline, group.candidate)
-                for operator in side.operators
-            )
-        ]
-        if numbers:
-            return pair, numbers
-    return None, []
+    """The first pair whose groups have it, and which; None: no pair's have."""
+    of_pairs = ((pair, _numbers(pair, item)) for pair in pairs_with_ledger(comparison))
+    return next(((pair, numbers) for pair, numbers in of_pairs if numbers), (None, []))
+
+
+def _numbers(pair: Pair, item: Item) -> list[int]:
+    """The groups of a pair's ledger that have an operator on either side."""
+    return [
+        number
+        for number, group in enumerate(pair.ledger.groups)
+        if any(
+            name_key(operator.op) == item.key
+            for side in (group.baseline, group.candidate)
+            for operator in side.operators
+        )
+    ]
+
+
+def _became(comparison: Comparison, item: Item) -> dict[int, list[FusionGroup]]:
+    """Place of a candidate -> its fusion groups that have an operator on either side."""
+    of_pairs = ((pair, _numbers(pair, item)) for pair in pairs_with_ledger(comparison))
+    return {
+        pair.number + 1: [pair.ledger.groups[number] for number in numbers]
+        for pair, numbers in of_pairs
+        if numbers
+    }
 
 
 def _work(comparison: Comparison, number: int, item: Item) -> tuple[OpWork, ...]:
@@ -166,36 +184,29 @@ def _own_times(comparison: Comparison, works: dict[int, tuple[OpWork, ...]]) -> 
 def _kernels(
     comparison: Comparison,
     works: dict[int, tuple[OpWork, ...]],
-    pair: Pair | None,
-    groups: Sequence[FusionGroup],
+    became: dict[int, list[FusionGroup]],
 ) -> Relation:
-    """The kernels that its calls start, by name; in a pair's candidate all that it became.
+    """The kernels that its calls start, by name; in a candidate with groups all that it became.
 
     Args:
         comparison: of the runs.
         works: the operator's calls, by the run's place.
-        pair: whose ledger has the operator; None: no ledger has.
-        groups: of that ledger, with the operator on either side.
+        became: the fusion groups with the operator on either side, by the candidate's place.
     """
-    became = pair.number + 1 if pair is not None and groups else None
-    # A third run that fused it into something else has no call of it, and no ledger here.
-    works = {number: ops for number, ops in works.items() if ops or number == became}
+    # A run that fused it into something else has no call of it.
+    works = {number: ops for number, ops in works.items() if ops or number in became}
     heads = tuple(comparison.labels[number] for number in works)
     times: dict[str, list[float | None]] = {}
     items: dict[str, Item | None] = {}
     on_gpu = any(comparison.runs[number].required_trace().has_device_events for number in works)
     sentence = "What its calls start." if on_gpu else "Its own calls, which are the CPU's work."
     for side, (number, ops) in enumerate(works.items()):
-        if pair is not None and number == became:
-            for entry in kernel_entries(groups):
+        if number in became:
+            for entry in kernel_entries(became[number]):
                 after_ns = entry.times_ns[1]
                 if after_ns:
                     times.setdefault(entry.title, [None] * len(works))[side] = after_ns
                     items[entry.title] = entry.item
-            sentence += (
-                f" Of {pair.labels[1]} all kernels of its fusion groups are listed, whole, which "
-                "may replace other operators too."
-            )
             continue
         if not ops:
             continue
@@ -208,6 +219,11 @@ def _kernels(
         for name, (ns, is_kernel) in started.items():
             times.setdefault(name, [None] * len(works))[side] = _per_step(comparison, number, ns)
             items[name] = kernel_item(name) if is_kernel else None
+    if candidates := [comparison.labels[number] for number in works if number in became]:
+        sentence += (
+            f" Of {listed(candidates)} all kernels of its fusion groups are listed, whole, which "
+            "may replace other operators too."
+        )
     entries = slowest_first(
         Related(kernel, items.get(kernel, kernel_item(kernel)), times_ns=tuple(sides))
         for kernel, sides in times.items()

@@ -72,6 +72,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         about=dossier.about,
         facts=facts,
         modules=dossier.modules,
+        runs_at={where: listed(runs) for where, runs in dossier.runs_at.items()},
         times=dossier.times,
         n_columns=_n_columns(dossier),
         counted="device events" if dossier.kind in _COUNT_EVENTS else "calls",
