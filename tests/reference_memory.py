@@ -54,3 +54,25 @@ def _device(found: list[dict[str, Any]]) -> dict[str, Any]:
         "live": live_at_peak,
         "before": peak - live_at_peak,
     }
+
+
+def made_by_operator(path: Path) -> dict[str, tuple[int, int]]:
+    """Of a CPU's trace: outermost operator or generated kernel -> buffers and bytes of all steps.
+
+    A buffer is for the one that its event lies in, else for the thread's next one.
+    """
+    events = read_events(path)
+    spans = [
+        (ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["tid"], e["name"])
+        for e in events
+        if e.get("cat") == "cpu_op" and e["name"].startswith(("aten::", "graph_"))
+    ]
+    made: dict[str, tuple[int, int]] = {}
+    for event in events:
+        if event.get("name") != "[memory]" or event["args"]["Bytes"] <= 0:
+            continue
+        left = [s for s in spans if s[2] == event["tid"] and s[1] > ns(event["ts"])]
+        name = min(left, key=lambda span: (span[0], -span[1]))[3]
+        n, size = made.get(name, (0, 0))
+        made[name] = (n + 1, size + event["args"]["Bytes"])
+    return made

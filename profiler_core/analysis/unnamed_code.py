@@ -31,8 +31,7 @@ def has_unnamed_code(trace: Trace) -> bool:
     if trace.has_device_events:
         return False
     calls = _calls(trace)
-    names = trace.ops["name"].unique().cast(pl.String)
-    if calls.is_empty() or names.str.contains(_GENERATED).any():
+    if calls.is_empty() or names_generated_code(trace):
         return False
     whole_ns = int((calls["end_ns"] - calls["from_ns"]).sum())
     # The last call that began before an operator: a table of all pairs has no end.
@@ -45,6 +44,11 @@ def has_unnamed_code(trace: Trace) -> bool:
     )
     unnamed_ns = whole_ns - int(inside["dur_ns"].sum())
     return unnamed_ns >= max(_LEAST * whole_ns, _LEAST_NS * calls.height)
+
+
+def names_generated_code(trace: Trace) -> bool:
+    """Do operators of a CPU's trace include kernels that Inductor made?"""
+    return trace.ops["name"].unique().cast(pl.String).str.contains(_GENERATED).any()
 
 
 def _calls(trace: Trace) -> pl.DataFrame:

@@ -3,12 +3,14 @@
 A [memory] event names its thread, so the operator around it is known. Inductor's generated code
 allocates each buffer right before the kernel that fills it and inside no operator, and an eager
 operator allocates its result before it launches: so the next launch of the thread says what an
-allocation is for, on both sides alike.
+allocation is for, on both sides alike. On a CPU, where operators are the work, it is for the one
+that it lies in, else for the next of its thread, if the trace names Inductor's kernels.
 """
 
 import polars as pl
 
 from profiler_core.analysis.memory.curve import device_events
+from profiler_core.analysis.unnamed_code import names_generated_code
 from profiler_core.analysis.work import device_work, host_steps, is_wrapper
 from profiler_core.model.trace import Trace
 
@@ -19,8 +21,8 @@ def allocations(trace: Trace, device_type: int, device_id: int) -> pl.DataFrame:
     Returns:
         ts_ns, bytes, freed_ns (null: lives on after the steps), tid, step (null: between steps),
         operator (the outermost around it, else around the next launch; null: neither), kernel (the
-        next that the thread launched), work_row (its row in `device_work`), both null where none
-        follows in the step.
+        next that the thread launched; on a CPU the operator that it is for), work_row (its row in
+        `device_work`), both null where there is none in the step.
     """
     events = (
         device_events(trace)
@@ -108,40 +110,50 @@ def _around(made: pl.DataFrame, operators: pl.DataFrame, moment: str, column: st
 
 
 def _with_kernels(made: pl.DataFrame, trace: Trace) -> pl.DataFrame:
-    if not trace.has_device_events:
-        return made.with_columns(
-            kernel=pl.lit(None, pl.String),
-            work_row=pl.lit(None, pl.UInt32),
-            launch_ts_ns=pl.lit(None, pl.Int64),
-        )
-    launched = (
-        device_work(trace)
-        .with_row_index("work_row")
-        .filter(pl.col("launch_ts_ns").is_not_null())
-        .select(
-            "work_row",
-            "launch_ts_ns",
-            tid="launch_tid",
-            kernel=pl.col("name").cast(pl.String),
-            kernel_step="step",
-        )
-        .sort("launch_ts_ns", maintain_order=True)
-        .unique(["tid", "launch_ts_ns"], keep="first", maintain_order=True)
-    )
-    in_same_step = pl.col("kernel_step") == pl.col("step")
+    launched = _launched(trace) if trace.has_device_events else _run_on_the_host(trace)
+    is_its = pl.col("kernel_step") == pl.col("step")
+    if not trace.has_device_events and not names_generated_code(trace):
+        # The operator that follows may be a later one than the kernel that fills the buffer.
+        is_its &= pl.col("launch_ts_ns") <= pl.col("ts_ns")
     return (
         made.sort("ts_ns")
         .join_asof(
             launched,
             left_on="ts_ns",
-            right_on="launch_ts_ns",
+            right_on="until_ns",
             by="tid",
             strategy="forward",
             check_sortedness=False,
         )
         .with_columns(
-            pl.when(in_same_step).then(column).alias(column)
+            pl.when(is_its).then(column).alias(column)
             for column in ("kernel", "work_row", "launch_ts_ns")
         )
-        .drop("kernel_step")
+        .drop("kernel_step", "until_ns")
+    )
+
+
+def _launched(trace: Trace) -> pl.DataFrame:
+    """Device work by its launch, the moment up to which a thread allocates for it (until_ns)."""
+    return (
+        _work(trace, tid="launch_tid", until_ns="launch_ts_ns")
+        .filter(pl.col("launch_ts_ns").is_not_null())
+        .sort("launch_ts_ns", maintain_order=True)
+        .unique(["tid", "launch_ts_ns"], keep="first", maintain_order=True)
+    )
+
+
+def _run_on_the_host(trace: Trace) -> pl.DataFrame:
+    """The same of operators that are the work themselves: up to the end of each."""
+    last_ns = pl.col("ts_ns") + pl.col("dur_ns") - 1
+    work = _work(trace, tid="stream", until_ns=last_ns, launch_ts_ns="ts_ns")
+    return work.sort("until_ns", maintain_order=True)
+
+
+def _work(trace: Trace, **columns: str | pl.Expr) -> pl.DataFrame:
+    named = {"launch_ts_ns": "launch_ts_ns", "kernel_step": "step"} | columns
+    return (
+        device_work(trace)
+        .with_row_index("work_row")
+        .select("work_row", kernel=pl.col("name").cast(pl.String), **named)
     )

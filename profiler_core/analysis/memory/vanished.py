@@ -19,7 +19,7 @@ from profiler_core.analysis.memory.snapshot import SnapshotHistory
 from profiler_core.units import rounded_bytes
 
 How = Literal["fusion group", "source line"]
-_ELSEWHERE = "(no kernel follows)"
+_ELSEWHERE = "(of no group)"
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def vanished_by_source(baseline: SnapshotHistory, candidate: SnapshotHistory) ->
 def made_by_group(
     allocated: pl.DataFrame, group_of_row: "Iterable[int]"
 ) -> dict[int, tuple[int, int]]:
-    """Group -> buffers and bytes that it makes in all profiled steps; -1: no kernel follows.
+    """Group -> buffers and bytes that it makes in all profiled steps; -1: of no group.
 
     Args:
         allocated: a run's `allocations`.

@@ -17,7 +17,7 @@ from profiler_core.ingest.memory_snapshot.open import open_snapshot
 from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run import open_run
 from tests.larger import LARGER
-from tests.reference_memory import memory_totals
+from tests.reference_memory import made_by_operator, memory_totals
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "sample_traces"
@@ -98,6 +98,39 @@ def test_trace_and_snapshot_agree_on_what_fusion_removed(home):
     assert gelu.label == "12 × gelu"
     assert gelu.n == by_line["activations.py:89"].n == (12, 0)
     assert gelu.bytes == by_line["activations.py:89"].bytes == (150_994_944, 0)
+
+
+def test_on_the_cpu_a_buffer_is_of_the_operator_that_it_lies_in():
+    """One row without a group had all of them."""
+    paths = [FIXTURES / f"smallcnn_cpu.{run}" / "trace.json.gz" for run in ("eager", "default")]
+    eager, compiled = (open_trace(path) for path in paths)
+    vanished = vanished_by_group(
+        fusion_ledger(LedgerSide(eager), LedgerSide(compiled)),
+        memory_report(eager).made,
+        memory_report(compiled).made,
+        (5, 5),
+    )
+    made = [made_by_operator(path) for path in paths]
+    kernel = "graph_0_cpp_fused_"
+    of_conv = [("aten::conv2d",), ("aten::convolution", f"{kernel}convolution_0")]
+    of_linear = [("aten::linear",), ("aten::addmm",)]
+    by_label = {row.label: row for row in vanished.rows}
+    for label, operators in (("2 conv2d", of_conv), ("linear", of_linear)):
+        row = by_label.pop(label)
+        sums = [
+            [
+                sum(side[name][part] for name in names) / 5
+                for side, names in zip(made, operators, strict=True)
+            ]
+            for part in (0, 1)
+        ]
+        assert [list(row.n), list(row.bytes)] == sums
+    assert sorted(by_label) == [
+        "max_pool2d + batch_norm + relu", "max_pool2d + batch_norm + relu + mean",
+    ]  # fmt: skip
+    assert vanished.n == (23, 12)
+    assert vanished.bytes == (69_679_564, 17_581_216)
+    assert [sum(size for _, size in side.values()) / 5 for side in made] == list(vanished.bytes)
 
 
 def test_a_replay_says_that_it_makes_no_events_and_names_its_pool(home):

@@ -106,6 +106,26 @@ def test_an_allocation_is_for_its_operator_or_the_next_kernel():
     assert made["step"].to_list() == [0, 0, 1, 1]
 
 
+def of_a_cpu(*names):
+    """Buffers in, in and after an operator of 5 to 25; the next one runs from 50 to 60."""
+    held = [event(t, 10, t, t, reserved=0, device=(0, -1)) for t in (10, 24, 25)]
+    inner = op(8, 4, "aten::empty")
+    operators = [op(5, 20, names[0]), inner, op(50, 10, names[1])]
+    return allocations(a_trace(memory=held, ops=operators), 0, -1)
+
+
+def test_on_a_cpu_an_allocation_is_for_the_operator_around_it_or_the_next_generated_kernel():
+    made = of_a_cpu("aten::conv2d", "graph_0_cpp_fused_relu_1")
+    assert made["work_row"].to_list() == [0, 0, 1]
+    assert made["operator"].to_list() == ["aten::conv2d"] * 2 + ["graph_0_cpp_fused_relu_1"]
+
+
+def test_on_a_cpu_whose_generated_kernels_have_no_names_the_next_operator_made_nothing_before():
+    made = of_a_cpu("aten::conv2d", "aten::addmm")
+    assert made["work_row"].to_list() == [0, 0, None]
+    assert made["operator"].to_list() == ["aten::conv2d"] * 2 + [None]
+
+
 def test_a_kernel_of_the_next_step_is_not_what_an_allocation_is_for():
     trace = a_trace(
         annotations=[step(1, 0, 50), step(2, 50, 50)],
