@@ -32,13 +32,8 @@ _FLOAT = ITEM_BYTES["float"]
 
 
 def _elementwise(call: OperatorCall) -> int | None:
-    tensors = call.tensors
-    if call.bare == "where":  # the condition's type is not the result's
-        tensors = [n for n in tensors if n] or tensors
     shape = broadcast([shape for shape in call.shapes if shape is not None])
-    if shape is None:
-        return None
-    return prod(shape) * _item_of_elements(call, tensors)
+    return None if shape is None else prod(shape) * _item_of_elements(call, call.tensors)
 
 
 def _item_of_elements(call: OperatorCall, tensors: Sequence[int]) -> int:
