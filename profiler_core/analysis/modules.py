@@ -135,9 +135,15 @@ def shares(work: ModuleWork, group: FusionGroup) -> dict[str, float]:
     """The share of each module in what some kernels of a group do; they sum to 1."""
     if not work.operators:
         return {OPTIMIZER if group.phase == "update" else ELSEWHERE: 1.0}
-    if len(work.operators) == 1:
+    adds = () if work in group.baseline.modules else group.adds
+    if len(work.operators) == 1 and not adds:
         return {work.operators[0][0]: 1.0}
-    weights = _baseline_times(work, group) or dict(work.operators)
+    times = _baseline_times(work, group)
+    weights = times or {module: float(n) for module, n in work.operators}
+    for added in adds:
+        for module in added.modules:
+            own = added.baseline_ns / len(added.modules) if times else 1.0
+            weights[module] = weights.get(module, 0.0) + own
     total = sum(weights.values())
     return {module: weight / total for module, weight in weights.items()}
 

@@ -3,7 +3,8 @@
 The groups of the ledger say what became of which operators. Where one kernel replaces several, the
 group's time in the candidate is divided among the operators in proportion to what each took in the
 baseline, in whole nanoseconds by the largest remainder, so that the rows add up to the device time
-of both runs' steps exactly. Where the candidate runs the same operators, each has its own.
+of both runs' steps exactly. A bias that it adds counts as its convolution's. Where the candidate
+runs the same operators, each has its own.
 """
 
 from dataclasses import dataclass, field
@@ -99,12 +100,12 @@ def _add(sums: dict[tuple[str, bool], _Sum], number: int, group: FusionGroup) ->
     has_own = not is_only and theirs.keys() == own.keys()  # both run them, with kernels of its own
     parts = {op: theirs[op].time_ns for op in own} if has_own else _parts(group, named)
     for op, part in parts.items():
-        total = sums[op, is_only]
+        total = sums.setdefault((op, is_only), _Sum())
         total.time_ns[1] += part
         total.groups[number] = part
         if not is_only:
             counted = theirs[op] if has_own else group.candidate
-            total.time_ns[0] += own[op]
+            total.time_ns[0] += own.get(op, 0)
             total.n_kernels[1] += counted.n_kernels
             total.n_copies[1] += counted.n_copies
         if len(parts) > 1 and not has_own:
@@ -116,6 +117,9 @@ def _parts(group: FusionGroup, named: GroupSide) -> dict[str, int]:
     own = {operator.op: operator.time_ns for operator in named.operators}
     calls = {operator.op: operator.n for operator in named.operators}
     weights = own if sum(own.values()) else calls
+    if weights is own and named is group.baseline:
+        for added in group.adds:
+            weights[added.op] = weights.get(added.op, 0) + added.baseline_ns
     whole = sum(weights.values())
     candidate_ns = group.candidate.time_ns
     return apportion(

@@ -385,6 +385,16 @@ MUTANTS = (
         "summary.per_step(pace * summary", "summary.per_step(summary", ("test_measures.py",),
     ),
     Mutant(
+        "modules.py", "a bias that a kernel adds is its convolution's work",
+        "own = added.baseline_ns / len(added.modules) if times else 1.0", "own = 0.0",
+        ("test_added_biases.py",),
+    ),
+    Mutant(
+        "operators.py", "a bias that a kernel adds is its convolution's time",
+        "weights.get(added.op, 0) + added.baseline_ns", "weights.get(added.op, 0)",
+        ("test_added_biases.py",),
+    ),
+    Mutant(
         "ledger/results.py", "attention writes a row for each query, not keys and values",
         "prod((*query[:-1], *value[-1:]))", "prod(query)", ("ledger/test_bytes_of_call.py",),
     ),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from profiler_core.analysis.ledger.operators import operator
-from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ledger.result import AddedWork, FusionGroup
 from profiler_core.model.inductor import CompiledGraph
 from profiler_core.units import format_duration
 
@@ -31,12 +31,13 @@ def biases_ns(groups: Sequence[FusionGroup], graphs: Iterable[CompiledGraph]) ->
     return {place: sum(others.values()) for place, others in added.items()}
 
 
-def with_bias_notes(
+def with_biases(
     groups: Sequence[FusionGroup], graphs: Iterable[CompiledGraph]
 ) -> list[FusionGroup]:
-    """The groups, those that add or are rid of a bias with a note that says so."""
+    """The groups, those that add a bias with what they add, all concerned with a note about it."""
     notes: dict[int, list[str]] = {}
-    for place, others in _added(groups, graphs).items():
+    added = _added(groups, graphs)
+    for place, others in added.items():
         for other, time_ns in others.items():
             time = f"{format_duration(time_ns)} per step"
             notes.setdefault(place, []).append(
@@ -48,9 +49,21 @@ def with_bias_notes(
                 f"{groups[place].title} in the candidate"
             )
     return [
-        replace(group, notes=(*notes.get(place, ()), *group.notes))
+        replace(
+            group,
+            notes=(*notes.get(place, ()), *group.notes),
+            adds=tuple(_work(groups[other]) for other in added.get(place, ())),
+        )
         for place, group in enumerate(groups)
     ]
+
+
+def _work(group: FusionGroup) -> AddedWork:
+    """The bias of a convolution's group."""
+    named = [each.op for each in group.baseline.operators if operator(each.op) == "convolution"]
+    works = group.candidate.modules or group.baseline.modules
+    modules = dict.fromkeys(module for work in works for module, _ in work.operators)
+    return AddedWork((*named, group.title)[0], tuple(modules), _adding_kernels_ns(group))
 
 
 def _added(
@@ -99,5 +112,9 @@ def _added_for(number: int, graph: CompiledGraph) -> Iterator[tuple[_Call, tuple
 
 def _adding_ns(group: FusionGroup) -> float:
     """The baseline's kernels of a convolution that add its bias, ns per step."""
+    return group.per_step(_adding_kernels_ns(group), 0)
+
+
+def _adding_kernels_ns(group: FusionGroup) -> int:
     kernels = (k for k in group.baseline.kernels if k.category == "elementwise")
-    return group.per_step(sum(kernel.time_ns for kernel in kernels), 0)
+    return sum(kernel.time_ns for kernel in kernels)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from profiler_core.analysis.engines import engine_name, is_engine
-from profiler_core.analysis.ledger.added_biases import with_bias_notes
+from profiler_core.analysis.ledger.added_biases import with_biases
 from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.group_modules import group_modules, without_module
 from profiler_core.analysis.ledger.group_records import Alike, group_record, share
@@ -71,7 +71,7 @@ def fusion_ledger(
             _class_groups(sides, step_class, number, rows, operators, module_classes, len(groups))
         )
     if candidate.log is not None:
-        groups = with_bias_notes(groups, candidate.log.graphs)
+        groups = with_biases(groups, candidate.log.graphs)
     merged = merged_calls(sides)
     return FusionLedger(
         groups=tuple(groups),

@@ -121,6 +121,15 @@ class GroupSide:
         return moved / (self.time_ns * 1e-9) if moved is not None and self.time_ns else None
 
 
+@dataclass(frozen=True)
+class AddedWork:
+    """What a group's kernels compute besides for an operator of another group: its bias."""
+
+    op: str  # "aten::conv2d"
+    modules: tuple[str, ...]  # that this operator is of; (): no file says it
+    baseline_ns: int  # that the baseline needs for it, in the other group
+
+
 # Of a group whose kernels do nothing else: a note, what it is known by.
 COPIES_INPUTS = "copies inputs into the CUDA graph's own memory"
 
@@ -144,6 +153,7 @@ class FusionGroup:
     module: str | None = None
     notes: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    adds: tuple[AddedWork, ...] = ()  # of its kernels in the candidate
     confidence: Confidence = "high"
     step_class: int = 0
     n_steps: tuple[int, int] = (
