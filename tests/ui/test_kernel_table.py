@@ -237,6 +237,12 @@ def test_what_a_module_starts_is_not_called_its_calls(three_runs):
     assert "<th>calls</th>" in str(dossier_html(dossier(three_runs, kernel_item(row.name))))
 
 
+def test_what_a_group_runs_on_the_cpu_is_not_called_device_events():
+    runs = Comparison.open([CAPTURES / f"smallcnn_cpu.{run}" for run in ("eager", "default")])
+    html = str(dossier_html(dossier(runs, group_item(1, 1))))
+    assert "<th>operators</th>" in html and "device events" not in html
+
+
 def test_kernels_of_a_module_are_told_apart_by_their_names(three_runs):
     """Two read "elementwise_kernel<128, 2, at…{lambda(int)#1})", cut before what they compute."""
     html = str(dossier_html(dossier(three_runs, module_item("embeddings"))))

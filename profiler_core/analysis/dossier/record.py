@@ -148,6 +148,7 @@ class Dossier:
     answer: str = ""  # the one sentence that matters most
     about: tuple[str, ...] = ()  # further sentences
     times: tuple[RunTime, ...] = ()
+    is_of_cpu: bool = False  # no run has device events: operators are the work
     modules: tuple[str, ...] = ()
     # Module or label of a source line -> the runs in which it runs there, where these are not all.
     runs_at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -46,7 +46,12 @@ def _made(comparison: Comparison, item: Item) -> Dossier:
     every = _findings_about(comparison, about)
     if made.advice is not None:  # its own; that of a finding about several may be for another
         every = tuple(replace(finding, advice="") for finding in every)
-    return replace(made, findings=every)
+    return replace(made, findings=every, is_of_cpu=_is_of_cpu(comparison))
+
+
+def _is_of_cpu(comparison: Comparison) -> bool:
+    summaries = (side.summary for side in comparison.sides)
+    return {each.device_kind for each in summaries if each is not None} == {"cpu"}
 
 
 def _of_cut_traces(comparison: Comparison, made: Dossier) -> Dossier:

@@ -75,7 +75,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         runs_at={where: listed(runs) for where, runs in dossier.runs_at.items()},
         times=dossier.times,
         n_columns=_n_columns(dossier),
-        counted="device events" if dossier.kind in _COUNT_EVENTS else "calls",
+        counted=_counted(dossier),
         advice=dossier.advice,
         findings=finding_rows(dossier.findings),
         relations=[
@@ -103,6 +103,13 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         module_item=module_item,
         source_item=source_item,
     )
+
+
+def _counted(dossier: Dossier) -> str:
+    """What is counted per step."""
+    if dossier.kind not in _COUNT_EVENTS:
+        return "calls"
+    return "operators" if dossier.is_of_cpu else "device events"
 
 
 def _named(relation: Relation) -> list[tuple[str, Related]]:
