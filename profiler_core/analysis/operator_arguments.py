@@ -16,6 +16,7 @@ _SHORT = {
     "c10::Float8_e4m3fnuz": "f8e4m3fnuz", "c10::Float8_e5m2fnuz": "f8e5m2fnuz",
     "c10::Float8_e8m0fnu": "f8e8m0fnu",
 }  # fmt: skip
+_MOST_OF_LIST = 4  # tensors that are shown
 
 
 def json_list(text: str | None) -> list[object]:
@@ -37,8 +38,8 @@ def arguments_text(dims: str | None, types: str | None) -> str | None:
 
     `[["8","128"],[]]` and `["float","Scalar"]` become "8×128 f32".
 
-    Scalars and lists of tensors are left out; None where no tensor remains. Dims that are no JSON
-    array are shown as they are.
+    A list of tensors, whose types no trace has, is "[8×128, 128]". Scalars are left out; None where
+    no tensor remains. Dims that are no JSON array are shown as they are.
     """
     if dims is None:
         return None
@@ -47,7 +48,19 @@ def arguments_text(dims: str | None, types: str | None) -> str | None:
         return dims
     texts = []
     for number, shape in enumerate(shapes):
-        if isinstance(shape, list) and shape and not isinstance(shape[0], list):
+        if not isinstance(shape, list) or not shape:
+            continue
+        if isinstance(shape[0], list):
+            texts.append(_list_text([each for each in shape if isinstance(each, list)]))
+        else:
             kind = str(kinds[number]) if number < len(kinds) else ""
             texts.append(tensor_text(shape, kind))
     return " · ".join(texts) or None
+
+
+def _list_text(shapes: Sequence[Sequence[object]]) -> str:
+    """The first tensors of a list, and how many there are besides."""
+    texts = [tensor_text(shape, "") or "scalar" for shape in shapes]
+    n_more = len(texts) - _MOST_OF_LIST
+    more = [f"{n_more} more"] if n_more > 0 else []
+    return f"[{', '.join([*texts[:_MOST_OF_LIST], *more])}]"

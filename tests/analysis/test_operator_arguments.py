@@ -14,7 +14,12 @@ from profiler_core.analysis.operator_arguments import arguments_text
             "4 bf16 · 2 i64 · 1 new::Type",
         ),
         ("[[],[]]", None, None),
-        ("[[[1,2],[3]]]", None, None),
+        ("[[[1,2],[3]]]", None, "[1×2, 3]"),
+        (
+            '[[["4"],[1],[],[2],[3],[5]],[8,2],[]]',
+            '["TensorList","float","Scalar"]',
+            "[4, 1, scalar, 2, 2 more] · 8×2 f32",
+        ),
         ("not json", None, "not json"),
         (None, None, None),
     ],

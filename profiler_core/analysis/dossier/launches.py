@@ -52,20 +52,22 @@ def _n_blocks(grid: str) -> int | None:
     return prod(sizes) if sizes else None
 
 
-def arguments_of(label: str, trace: Trace, name: str, n_steps: int) -> tuple[Arguments, ...]:
-    """The operators that launch a kernel, by what they are handed, most calls first.
+def arguments_of(
+    label: str, trace: Trace, rows: pl.DataFrame, n_steps: int
+) -> tuple[Arguments, ...]:
+    """The operators that start some work of the device, by what they are handed, most calls first.
 
     The operator is the innermost one around the launch that has shapes; empty where the trace has
     none, as in the replay of a CUDA graph.
+
+    Args:
+        label: of the run.
+        trace: of the run.
+        rows: of `device_work`.
+        n_steps: profiled steps, which calls are counted per.
     """
-    rows = kernel_rows(trace, name)
-    external = rows.select("external_id").drop_nulls().group_by("external_id").len("n_kernels")
-    ops = trace.ops.join(external, on="external_id", how="inner").filter(
-        pl.col("input_dims").is_not_null()
-    )
     kinds = (
-        ops.with_columns(pl.col("name").cast(pl.String))
-        .unique("external_id", keep="last", maintain_order=True)
+        _started_from(trace, rows)
         .group_by("name", "input_dims", "input_types", maintain_order=True)
         .agg(n=pl.len())
         .sort("n", descending=True, maintain_order=True)
@@ -74,6 +76,24 @@ def arguments_of(label: str, trace: Trace, name: str, n_steps: int) -> tuple[Arg
         Arguments(label, operator, text, n=n / max(1, n_steps))
         for operator, dims, types, n in kinds.iter_rows()
         if (text := arguments_text(dims, types))
+    )
+
+
+def takes_lists(trace: Trace, rows: pl.DataFrame) -> bool:
+    """Is some work of the device started by an operator that is handed lists of tensors?"""
+    dims = _started_from(trace, rows)["input_dims"].unique().to_list()
+    shapes = (shape for text in dims for shape in json_list(text))
+    return any(isinstance(shape, list) and list in map(type, shape) for shape in shapes)
+
+
+def _started_from(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
+    """The innermost operator with shapes around each launch of some rows of `device_work`."""
+    external = rows.select("external_id").drop_nulls().unique()
+    return (
+        trace.ops.join(external, on="external_id", how="inner")
+        .filter(pl.col("input_dims").is_not_null())
+        .with_columns(pl.col("name").cast(pl.String))
+        .unique("external_id", keep="last", maintain_order=True)
     )
 
 

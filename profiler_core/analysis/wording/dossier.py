@@ -263,6 +263,7 @@ def missing_of_group(
     has_traffic: bool,
     has_counters: bool,
     has_arguments: bool,
+    takes_lists: bool = False,
 ) -> tuple[str, ...]:
     """One sentence for each part of a group's dossier that these files do not tell."""
     code = "the log names no call for it." if has_log else NEEDS_LOG
@@ -270,8 +271,10 @@ def missing_of_group(
         (has_sources, _unknown_line(has_log=has_log)),
         (has_module, _unknown_module(has_log=has_log)),
         (has_code or not runs_compiled, f"What was generated for it is not known: {code}"),
-        (has_traffic, "How many bytes it moves is not known: not all of its shapes were recorded."),
-        (has_arguments, "Inputs and outputs are not known: no product in it has recorded shapes, "
+        (has_traffic, "How many bytes it moves is not known: " + (
+            "of lists of tensors a trace has the shapes without their types." if takes_lists
+            else "not all of its shapes were recorded.")),
+        (has_arguments, "Inputs and outputs are not known: no operator in it has recorded shapes, "
          "and no log names its buffers."),
         (has_counters or not has_traffic, NO_COUNTERS),
     )  # fmt: skip

@@ -6,14 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from profiler_core.analysis.counters.measured import Measured
-from profiler_core.analysis.dossier.generated import (
-    buffers_of_call,
-    calls_of_group,
-    generated_of_groups,
-)
+from profiler_core.analysis.dossier.generated import generated_of_groups
 from profiler_core.analysis.dossier.launches import event_of_work
 from profiler_core.analysis.dossier.record import (
-    Arguments,
     Dossier,
     Related,
     Relation,
@@ -45,6 +40,7 @@ from profiler_core.session.dossier.common import (
     source_lines,
     times_of_groups,
 )
+from profiler_core.session.dossier.group_arguments import arguments_of_group, group_takes_lists
 from profiler_core.session.pair import Pair
 
 _MOST_MEMBERS = 200
@@ -71,13 +67,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
     before, after = beside(own[0], own[1]), beside(own[1], own[0])
     rooflines = tuple(line for line in (before, after) if line is not None)
     code = pair.candidate.code
-    calls = calls_of_group(code, group) if code is not None else []
-    arguments = _arguments(pair, group, products) + tuple(
-        Arguments(pair.labels[1], call.name, inputs, outputs)
-        for graph, call in calls
-        for inputs, outputs in [buffers_of_call(graph, call)]
-        if inputs or outputs
-    )
+    arguments = arguments_of_group(pair, number, products)
     generated = generated_of_groups(code, [group]) if code is not None else ()
     return Dossier(
         item=item,
@@ -109,6 +99,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
             has_traffic=any(line.bytes_moved is not None for line in rooflines),
             has_counters=pair.measured is not None,
             has_arguments=bool(arguments),
+            takes_lists=group_takes_lists(pair, number),
         ),
     )
 
@@ -205,20 +196,6 @@ def _measured(
         estimate = None if moved is None else group.per_own_step(moved, side)
         sides.append(None if counted is None else (counted, estimate))
     return tuple(sides)
-
-
-def _arguments(
-    pair: Pair, group: FusionGroup, products: Sequence[Sequence[OpWork]]
-) -> tuple[Arguments, ...]:
-    """What the products of a group are handed; other operators' shapes stand in their dossiers."""
-    return tuple(
-        Arguments(
-            pair.labels[side], op.name, op.arguments, n=group.per_step(len(op.times_ns), side)
-        )
-        for side, of_side in enumerate(products)
-        for op in of_side
-        if op.arguments
-    )
 
 
 def _on_timeline(pair: Pair, number: int) -> tuple[TimelineEvent, ...]:

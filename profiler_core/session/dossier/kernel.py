@@ -11,7 +11,7 @@ from profiler_core.analysis.dossier.generated import (
     calls_of_kernel,
     generated_of_calls,
 )
-from profiler_core.analysis.dossier.launches import arguments_of, launch_of
+from profiler_core.analysis.dossier.launches import arguments_of, kernel_rows, launch_of
 from profiler_core.analysis.dossier.record import (
     Arguments,
     Dossier,
@@ -237,7 +237,8 @@ class _Side:
 
     @property
     def arguments(self) -> tuple[Arguments, ...]:
-        return arguments_of(self.label, self.run.required_trace(), self.calls.name, self.n_steps)
+        trace = self.run.required_trace()
+        return arguments_of(self.label, trace, kernel_rows(trace, self.calls.name), self.n_steps)
 
     @cached_property
     def moved(self) -> str:

@@ -1,0 +1,72 @@
+"""What the operators and generated kernels of a fusion group are handed and give, on both sides."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from profiler_core.analysis.dossier.generated import buffers_of_call, calls_of_group
+from profiler_core.analysis.dossier.launches import arguments_of, takes_lists
+from profiler_core.analysis.dossier.record import Arguments
+from profiler_core.analysis.finding_rules.op_work import OpWork
+from profiler_core.analysis.work import device_work
+from profiler_core.model.trace import Trace
+from profiler_core.session.pair import Pair
+
+
+def arguments_of_group(
+    pair: Pair, number: int, products: Sequence[Sequence[OpWork]]
+) -> tuple[Arguments, ...]:
+    """Of both sides, the baseline first: products, other operators, then what the log says.
+
+    Of a kernel whose inputs and outputs the log names, the trace's inputs are left out.
+
+    Args:
+        pair: that the group is of.
+        number: of the group in its ledger.
+        products: matrix products and convolutions of either side of it.
+    """
+    described = _described(pair, number)
+    before, after = (_recorded(pair, number, side, products[side]) for side in (0, 1))
+    whole = {entry.operator for entry in described if entry.inputs and entry.outputs}
+    after = [entry for entry in after if entry.operator not in whole]
+    recorded = {entry.operator for entry in after}
+    return (*before, *after, *(entry for entry in described if entry.operator not in recorded))
+
+
+def _described(pair: Pair, number: int) -> list[Arguments]:
+    """What the candidate's log says of the generated calls."""
+    code = pair.candidate.code
+    calls = calls_of_group(code, pair.ledger.groups[number]) if code is not None else []
+    entries = (
+        Arguments(pair.labels[1], call.name, *buffers_of_call(graph, call)) for graph, call in calls
+    )
+    return [entry for entry in entries if entry.inputs or entry.outputs]
+
+
+def _recorded(pair: Pair, number: int, side: int, products: Sequence[OpWork]) -> list[Arguments]:
+    """What the trace of a side has, products first."""
+    label, group = pair.labels[side], pair.ledger.groups[number]
+    told = [
+        Arguments(label, op.name, op.arguments, n=group.per_step(len(op.times_ns), side))
+        for op in products
+        if op.arguments
+    ]
+    known = {(entry.operator, entry.inputs) for entry in told}
+    for trace, rows in _work_of_group(pair, number, side):
+        others = arguments_of(label, trace, rows, group.n_steps[side])
+        told += [entry for entry in others if (entry.operator, entry.inputs) not in known]
+    return told
+
+
+def group_takes_lists(pair: Pair, number: int) -> bool:
+    """Is an operator of a group handed lists of tensors, whose types no trace has?"""
+    works = (work for side in (0, 1) for work in _work_of_group(pair, number, side))
+    return any(takes_lists(trace, rows) for trace, rows in works)
+
+
+def _work_of_group(pair: Pair, number: int, side: int) -> Iterator[tuple[Trace, pl.DataFrame]]:
+    """The group's rows of `device_work`; none where the ledger is of another rank."""
+    trace, ledger = pair.runs[side].worked_trace, pair.ledger
+    group_of = (ledger.baseline_group, ledger.candidate_group)[side]
+    if trace is not None and device_work(trace).height == group_of.size:
+        yield trace, device_work(trace).filter(group_of == number)
