@@ -27,6 +27,7 @@ from profiler_core.analysis.ledger.result import Basis, FusionGroup, FusionLedge
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
 from profiler_core.analysis.ledger.work_units import HostStep, Unit
 from profiler_core.analysis.wording.sentence import of_run
+from profiler_core.units import format_count
 
 __all__ = ["FusionLedger", "LedgerSide", "fusion_ledger"]
 
@@ -254,9 +255,11 @@ def _notes(
             for step, every in zip(side.steps, side.executions, strict=True)
         )
         if without:
+            per_step = format_count(without / sum(step.form.steps.size for step in side.steps))
+            calls, their = ("call", "its") if per_step == "1" else ("calls", "their")
             notes.append(
-                f"The {label} has {without} compiled calls without a graph in a structured log: "
-                "their kernels are matched by name and position."
+                f"The {label} has {per_step} compiled {calls} per step without a graph in a "
+                f"structured log: {their} kernels are matched by name and position."
             )
     for label, side in zip(("baseline", "candidate"), sides, strict=True):
         engines = {unit.name for step in side.steps for unit in step.units if is_engine(unit.name)}
