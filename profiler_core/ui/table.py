@@ -219,7 +219,9 @@ def with_minus_signs(styled: Any, columns: Mapping[str, Any]) -> tuple[Any, dict
 
 
 def _signed(form: str, number: float) -> str:
-    return (form % number).replace("-", "\N{MINUS SIGN}")
+    """0 has no sign, as it is no change."""
+    text = form % number
+    return text.replace("-", "\N{MINUS SIGN}") if text.strip("+-0.") else text.lstrip("+-")
 
 
 def column_of_each_run(

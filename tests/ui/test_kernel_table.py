@@ -181,7 +181,7 @@ def test_a_name_of_wide_letters_is_cut_where_it_was_shortened_and_not_by_its_col
 
 
 def test_a_change_has_the_minus_sign_of_all_other_numbers_and_is_a_number_still():
-    frame = pd.DataFrame({"d": [-134.29, None, 5.0], "t": [-1.0, 2.0, 3.0]})
+    frame = pd.DataFrame({"d": [-134.29, None, 5.0, 0.0], "t": [-1.0, 2.0, 3.0, 4.0]})
     columns = {
         "d": st.column_config.NumberColumn("Δ", format="%+.1f", width=46),
         "t": st.column_config.NumberColumn("eager", format="%.1f", width=46),
@@ -189,9 +189,10 @@ def test_a_change_has_the_minus_sign_of_all_other_numbers_and_is_a_number_still(
     styled, unsigned = with_minus_signs(frame.style, columns)
     html = styled.to_html()
     assert ("−134.3" in html, "+5.0" in html, "·" in html) == (True, True, True)
+    assert re.search(r">0\.0<", html)  # no change has no sign
     assert unsigned["d"]["type_config"]["format"] is None  # it would go before the text
     assert unsigned["t"] == columns["t"]
-    assert list(styled.data["d"])[::2] == [-134.29, 5.0]
+    assert list(styled.data["d"])[0:3:2] == [-134.29, 5.0]
 
 
 @pytest.fixture(scope="module")

@@ -69,6 +69,22 @@ def test_kernels_are_those_of_the_overview_and_copies_have_a_column_of_their_own
     assert overview.check().pairs[0].numbers.n_kernels == (154, 208)
 
 
+@pytest.mark.parametrize(("sample", "unit"), [("breaky", "kB"), ("simplecnn-training", "MB")])
+def test_bytes_have_the_unit_of_the_largest_and_what_did_not_change_no_sign(sample, unit):
+    """Of breaky each allocation was 0.0 MB, with +0.0 beside it."""
+    pair = {"baseline": f"sample/{sample}/eager", "candidate": f"sample/{sample}/default"}
+    table = opened("modules", **pair).dataframe[0]
+    described = json.loads(table.proto.columns)
+    heads = [described[name]["label"].strip("\u200b") for name in
+             ("bytes", "bytes_change", "made", "made_change")]  # fmt: skip
+    assert heads == [f"moved, {unit}", f"Δ {unit}", f"alloc., {unit}", f"Δ {unit}"]
+    runs = [SAMPLES / sample / run for run in ("eager", "default")]
+    of_model = Comparison.open(runs).pairs[0].divided.modules.root
+    made = of_model.per_step(of_model.sides[1].made_bytes, 1)
+    whole = {"kB": 1e3, "MB": 1e6}[unit]
+    assert table.value["made"][0] == pytest.approx(made / whole, abs=0.01)
+
+
 def test_an_opened_module_lists_its_groups_with_its_share():
     text = unescape(text_of(opened("modules", **PAIR, item="module:norm2")))
     assert "all groups that work for it" in text

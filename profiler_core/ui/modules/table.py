@@ -1,7 +1,8 @@
 """Modules or operators as a sortable table; a click on a row opens its dossier."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -41,40 +42,69 @@ _NEEDED = (
     "t0", "t1", "delta", "share", "n", "n_change", "bytes", "bytes_change", "made", "made_change",
 )  # fmt: skip
 _LEAST_NAME = 10  # characters that are left of a name however deep it stands
+_LEAST_IN_MB = 10e6  # below, a column with one decimal shows kB: tens of them are 0.0 MB
 _NO_NEWS_US = 0.5  # per step; what two runs of the same code differ by
+
+
+class _Unit(NamedTuple):
+    """Of a column of bytes."""
+
+    bytes: float
+    name: str
+
+
+_KB, _MB = _Unit(1e3, "kB"), _Unit(1e6, "MB")
 
 
 def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> None:
     """Draw modules; of a tree each indented below what it lies in."""
     columns: dict[str, list[Any]] = {"name": []}
     _add_times(columns, rows, [shown.divided.modules.change_ns(row) for row in rows], shown)
-    _add_work(columns, rows, shown)
-    most_px = _room_px(columns, shown)
+    units = _add_work(columns, rows, shown)
+    most_px = _room_px(columns, shown, units)
     columns["name"] = [in_tree(row, most_px) if as_tree else _ending(row) for row in rows]
     if as_tree and any(row.class_name for row in rows):
         columns["class"] = [row.class_name for row in rows]
     if any(row.members or len(row.path) > _LONGEST_NAME for row in rows) and not as_tree:
         columns["path"] = [row.path or ", ".join(row.members[:3]) for row in rows]
     items = [module_item(row.path) if row.path else None for row in rows]
-    _draw(columns, items, shown, "module_table")
+    _draw(columns, items, shown, "module_table", units)
 
 
-def _add_work(columns: dict[str, list[Any]], rows: Sequence[ModuleRow], shown: Shown) -> None:
-    """Kernels, bytes that are moved and allocated, what of the time is shared, and copies."""
+def _add_work(
+    columns: dict[str, list[Any]], rows: Sequence[ModuleRow], shown: Shown
+) -> Mapping[str, _Unit]:
+    """Kernels, bytes that are moved and allocated, what of the time is shared, and copies.
+
+    Returns:
+        The units of the columns of bytes, by name.
+    """
     of_side: dict[str, Callable[[ModuleSide], float | None]] = {
         "n": lambda own: own.n_kernels,
         "bytes": lambda own: own.bytes_moved,
         "made": lambda own: own.made_bytes,
     }
+    units: dict[str, _Unit] = {}
     for name, total in of_side.items():
-        unit = 1.0 if name == "n" else 1e6
-        sides = [
-            [_per_step(row, side, total(row.sides[side]), unit) for row in rows] for side in (0, 1)
-        ]
+        sides = [[_per_step(row, side, total(row.sides[side])) for row in rows] for side in (0, 1)]
+        if name != "n":
+            units[name] = _unit_of(sides)
+        one = units[name].bytes if name in units else 1.0
         if any(number is not None for number in sides[1]):
-            _add_numbers(columns, name, sides, shown)
+            _add_numbers(columns, name, [_in_units(numbers, one) for numbers in sides], shown)
     columns["shared"] = [row.per_step(row.sides[1].shared_ns, 1) / 1e3 for row in rows]
-    columns["copies"] = [_per_step(row, 1, row.sides[1].n_copies, 1.0) for row in rows]
+    copies = [_per_step(row, 1, row.sides[1].n_copies) for row in rows]
+    columns["copies"] = _in_units(copies, 1.0)
+    return units
+
+
+def _unit_of(sides: Sequence[Sequence[float | None]]) -> _Unit:
+    """That in which the largest of these bytes is written with few digits and the small are not 0.
+
+    One for both runs, and for what changed.
+    """
+    largest = max((number for side in sides for number in side if number is not None), default=0)
+    return _MB if largest >= _LEAST_IN_MB else _KB
 
 
 def in_tree(row: ModuleRow, most_px: int = _NAME_PX[1]) -> str:
@@ -92,9 +122,9 @@ def in_tree(row: ModuleRow, most_px: int = _NAME_PX[1]) -> str:
     return f"{_INDENT * row.depth}{counted}{name}"
 
 
-def _room_px(columns: Mapping[str, Sequence[Any]], shown: Shown) -> int:
+def _room_px(columns: Mapping[str, Sequence[Any]], shown: Shown, units: Mapping[str, _Unit]) -> int:
     """What the columns that have to be seen leave to the names."""
-    described = wide_enough(_columns(shown, 0), columns)
+    described = wide_enough(_columns(shown, 0, units), columns)
     needed = {name: described[name] for name in columns if name in _NEEDED}
     return px_of_names(_name_room(), _NAME_PX[0], needed)
 
@@ -154,8 +184,12 @@ def _add_times(
     columns["share"] = [100 * row.step_ns(1) / total if total else None for row in rows]
 
 
-def _per_step(row: ModuleRow, side: int, total: float | None, unit: float) -> float | None:
-    return None if total is None else round(row.per_step(total, side) / unit, 2)
+def _per_step(row: ModuleRow, side: int, total: float | None) -> float | None:
+    return None if total is None else row.per_step(total, side)
+
+
+def _in_units(numbers: Sequence[float | None], unit: float) -> list[float | None]:
+    return [None if number is None else round(number / unit, 2) for number in numbers]
 
 
 def _add_numbers(
@@ -175,7 +209,11 @@ def _add_numbers(
 
 
 def _draw(
-    columns: dict[str, list[Any]], items: Sequence[Item | None], shown: Shown, key: str
+    columns: dict[str, list[Any]],
+    items: Sequence[Item | None],
+    shown: Shown,
+    key: str,
+    units: Mapping[str, _Unit] = MappingProxyType({}),
 ) -> None:
     n = len(items)
     opened = item_in_url()
@@ -191,9 +229,10 @@ def _draw(
             return f"color:{palette.muted}"
         return f"color:{palette.better if change_us < 0 else palette.worse}"
 
+    name_px = _name_px(columns["name"], _room_px(columns, shown, units))
     styled, described = with_minus_signs(
         styled.map(colour, subset=["delta"]) if shown.is_pair else styled,
-        wide_enough(_columns(shown, _name_px(columns["name"], _room_px(columns, shown))), columns),
+        wide_enough(_columns(shown, name_px, units), columns),
     )
     key = picking_key(key)
     st.dataframe(
@@ -219,8 +258,9 @@ def _from_table(key: str, items: Sequence[Item | None]) -> None:
     open_item(items[cells[0][0]] if cells and cells[0][0] < len(items) else None)
 
 
-def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
+def _columns(shown: Shown, name_px: int, units: Mapping[str, _Unit]) -> dict[str, Any]:
     after = shown.labels[1]
+    moved, made = (units.get(name, _MB).name for name in ("bytes", "made"))
     against = f"Minus what {shown.labels[0]} has."
     return {
         "name": text_column("name", width=name_px, pinned=True),
@@ -258,15 +298,15 @@ def _columns(shown: Shown, name_px: int) -> dict[str, Any]:
             help=f"Copies and memsets per step of {after} that work for it.",
         ),
         "bytes": number_column(
-            "moved, MB", format="%.1f", width=80,
+            f"moved, {moved}", format="%.1f", width=80,
             help=f"Read and written per step of {after}, at least, by the shapes of the tensors.",
         ),
-        "bytes_change": number_column("Δ MB", format="%+.1f", width=62, help=against),
+        "bytes_change": number_column(f"Δ {moved}", format="%+.1f", width=62, help=against),
         "made": number_column(
-            "alloc., MB", format="%.1f", width=82,
+            f"alloc., {made}", format="%.1f", width=82,
             help=f"Allocated per step of {after}; a CUDA graph's replay allocates nothing.",
         ),
-        "made_change": number_column("Δ MB\u200b", format="%+.1f", width=60, help=against),
+        "made_change": number_column(f"Δ {made}\u200b", format="%+.1f", width=60, help=against),
         "only": text_column("", width=50, help=f"new: only {after} runs it."),
         "path": text_column("paths", width=230),
     }  # fmt: skip
