@@ -66,6 +66,7 @@ class SearchEntry:
     module: str = ""  # paths of the modules that it is or lies in
     words: str = ""  # searched too, and not shown
     sides_ns: tuple[float, ...] = ()  # per step of the baseline and the candidate; (): not told
+    runs: str = ""  # that the times are of, "eager → default", shown and not searched; "": clear
     became: Became = ""  # of a group: what it takes in the candidate
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES, COPIES
 from profiler_core.analysis.item import (
@@ -78,26 +79,51 @@ def _named_items(comparison: Comparison) -> dict[str, Item]:
 def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
     yield from _findings(comparison)
     names: set[str] = set()  # modules, operators and lines are the same in every pair
-    is_pair = len(comparison.runs) == 2
     for run, divided in _divided(comparison):
-        yield from _once(names, _modules(divided, is_pair))
-        yield from _once(names, _operators(divided, is_pair))
+        compared = _Compared.of(comparison, run)
+        yield from _once(names, _modules(divided, compared))
+        yield from _once(names, _operators(divided, compared))
         if run:
             yield from _groups(divided, run, comparison.labels[run])
-            yield from _once(names, _lines(divided))
-    for kernel in comparison.kernels:
-        kind = CATEGORIES[kernel.category]
-        yield SearchEntry(
-            "kernel", kernel.name, kind, kernel_item(kernel.name), kernel.most_ns,
-            sides_ns=(kernel.time_ns(0), kernel.time_ns(1)) if is_pair else (),
-        )  # fmt: skip
+            yield from _once(names, _lines(divided, compared))
+    yield from _kernels(comparison)
     for run in range(len(comparison.runs)):
         yield from _breaks(comparison, run)
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """A baseline and a candidate by name; or a run alone, whose times need none."""
+
+    labels: tuple[str, ...]  # of both; of one run alone its own
+    is_one_of_many: bool  # candidates of the same comparison
+
+    @classmethod
+    def of(cls, comparison: Comparison, run: int) -> "_Compared":
+        """The candidate at a place of a comparison, or for 0 its baseline alone."""
+        labels = comparison.labels
+        return cls(labels[:1] if not run else (labels[0], labels[run]), len(labels) > 2)
+
+    @property
+    def is_pair(self) -> bool:
+        return len(self.labels) > 1
+
+    @property
+    def runs(self) -> str:
+        """What times on both sides are of: "eager → default"; "" where it is clear."""
+        return " → ".join(self.labels) if self.is_one_of_many else ""
+
+    def sides(self, before_ns: float, after_ns: float) -> tuple[float, ...]:
+        """Both times of a pair; () of a run alone."""
+        return (before_ns, after_ns) if self.is_pair else ()
+
+
 def _divided(comparison: Comparison) -> Iterator[tuple[int, Divided]]:
-    """Each pair that can be matched with its candidate's place; without any the run alone."""
-    for pair in comparison.pairs:
+    """Each pair that can be matched with its candidate's place; without any the run alone.
+
+    The pair that pages show first comes before the others.
+    """
+    for pair in sorted(comparison.pairs, key=lambda pair: pair.number != comparison.shown_first):
         try:
             yield pair.number + 1, pair.divided
         except FusionscopeError:
@@ -116,24 +142,50 @@ def _once(names: set[str], entries: Iterable[SearchEntry]) -> Iterator[SearchEnt
             yield entry
 
 
-def _modules(divided: Divided, is_pair: bool) -> Iterator[SearchEntry]:
+def _modules(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
+    """Each module with its times; where they are not known of one run, with the other's alone."""
     tree = divided.modules
-    is_told = is_pair and tree.untold_side is None
+    known = 0 if tree.untold_side else 1
     for row in tree.rows if tree.is_known else ():
+        times = row.step_ns(0), row.step_ns(1)
+        is_told = tree.untold_side is None or not compared.is_pair
         if row.path != STEP:
             yield SearchEntry(
                 "module", row.path, row.class_name, module_item(row.path),
-                max(row.step_ns(0), row.step_ns(1)), module=row.path,
-                sides_ns=(row.step_ns(0), row.step_ns(1)) if is_told else (),
+                max(times) if is_told else times[known], module=row.path,
+                sides_ns=compared.sides(*times) if is_told else (),
+                runs=compared.runs if is_told else compared.labels[known],
             )  # fmt: skip
 
 
-def _operators(divided: Divided, is_pair: bool) -> Iterator[SearchEntry]:
+def _operators(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
     for row in divided.operators:
-        sides_ns = row.step_ns(0), row.step_ns(1)
+        times = row.step_ns(0), row.step_ns(1)
         yield SearchEntry(
-            "operator", row.name, row.op, operator_item(row.op), max(sides_ns),
-            sides_ns=sides_ns if is_pair else (),
+            "operator", row.name, row.op, operator_item(row.op), max(times),
+            sides_ns=compared.sides(*times), runs=compared.runs,
+        )  # fmt: skip
+
+
+def _kernels(comparison: Comparison) -> Iterator[SearchEntry]:
+    """Each kernel with its times on both sides of the first pair that runs it."""
+    traced, is_compared = comparison.traced, len(comparison.runs) > 1
+    candidates = sorted(traced, key=lambda run: run != comparison.shown_first + 1)
+    runs = [run for run in candidates if run and 0 in traced]
+    for kernel in comparison.kernels:
+        sides_ns: tuple[float, ...] = ()
+        named = ""
+        for run in runs:
+            sides_ns = kernel.time_ns(0), kernel.time_ns(traced.index(run))
+            named = _Compared.of(comparison, run).runs
+            if any(sides_ns):
+                break
+        if is_compared and not runs:
+            most = max(range(len(traced)), key=kernel.time_ns)
+            named = comparison.labels[traced[most]]
+        yield SearchEntry(
+            "kernel", kernel.name, CATEGORIES[kernel.category], kernel_item(kernel.name),
+            kernel.most_ns, sides_ns=sides_ns, runs=named,
         )  # fmt: skip
 
 
@@ -192,14 +244,18 @@ def _findings(comparison: Comparison) -> Iterator[SearchEntry]:
         )  # fmt: skip
 
 
-def _lines(divided: Divided) -> Iterator[SearchEntry]:
-    times: dict[tuple[str, str], float] = {}
+def _lines(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
+    times: dict[tuple[str, str], list[float]] = {}
     for group in divided.ledger.groups:
-        longest = max(group.baseline_step_ns, group.candidate_step_ns)
         for source in group.sources:
-            times[source] = times.get(source, 0.0) + longest
-    for (line, code), step_ns in times.items():
-        yield SearchEntry("source line", line, code.strip(), source_item(line), step_ns)
+            of_line = times.setdefault(source, [0.0, 0.0])
+            of_line[0] += group.baseline_step_ns
+            of_line[1] += group.candidate_step_ns
+    for (line, code), (before_ns, after_ns) in times.items():
+        yield SearchEntry(
+            "source line", line, code.strip(), source_item(line), max(before_ns, after_ns),
+            sides_ns=compared.sides(before_ns, after_ns), runs=compared.runs,
+        )  # fmt: skip
 
 
 def _breaks(comparison: Comparison, run: int) -> Iterator[SearchEntry]:

@@ -400,6 +400,24 @@ def test_a_line_and_a_module_have_the_groups_that_lie_there(comparison: Comparis
     assert in_module.times[1].time_ns == pytest.approx(sum(g.candidate_step_ns for g in own))
 
 
+def test_a_line_says_what_else_its_groups_compute_and_what_it_may_lack() -> None:
+    """3.57 µs of models.py:155 have the relu of line 154, and not the copy of item()."""
+    pair = Comparison.open([BREAKY / "eager", BREAKY / "default"])
+    made = dossier(pair, source_item("models.py:155"))
+    (path,) = (BREAKY / "eager").glob("trace.json*")
+    ns_of: dict[str, int] = defaultdict(int)
+    for event in read_events(path):
+        if event.get("cat") in ("kernel", "gpu_memcpy"):
+            ns_of[event["name"]] += ns(event["dur"])
+    in_group = sum(n for name, n in ns_of.items() if "clamp_scalar" in name or "ReduceOp" in name)
+    assert made.times[0].time_ns == in_group / 5
+    known = sum(group.baseline.time_ns for group in pair.pairs[0].ledger.groups if group.sources)
+    unknown = format_duration((sum(ns_of.values()) - known) / 5)
+    shared, lacking = made.about
+    assert shared == "Its fusion groups compute models.py:154 too: their whole time counts here."
+    assert lacking.startswith(f"Groups of which no line is known take {unknown} → ")
+
+
 def test_the_code_of_a_module_begins_with_its_slowest_kernel(comparison: Comparison) -> None:
     """It began with `num_batches_tracked += 1`, 1.08 µs of norm1's 44."""
     made = dossier(comparison, module_item("norm1"))

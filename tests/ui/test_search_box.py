@@ -64,6 +64,8 @@ def test_a_time_is_told_of_both_runs():
     assert spec is not None
     told = box._result(entry, "gelu", spec, ("a", "b"))["time"].replace("\u00a0", " ")
     assert told == "160 µs → 138 µs"
+    of_three = SearchEntry("operator", "gelu", "aten::gelu", kernel_item("g"), runs="a → b")
+    assert box._result(of_three, "gelu", spec, ("a", "b"))["detail"] == "a → b · aten::gelu"
     gone = SearchEntry("operator", "gelu", "", kernel_item("g"), 160e3, sides_ns=(160e3, 0.0))
     assert box._time(gone).endswith(" → –")
     assert "→" not in box._time(SearchEntry("operator", "gelu", "", kernel_item("g"), 160e3))

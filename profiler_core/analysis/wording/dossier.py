@@ -31,6 +31,8 @@ BESIDE_COLLECTIVES = f"Calls {BESIDE_A_COLLECTIVE}; the timeline shows what each
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
 
 
+_MOST_LINES = 4  # in a sentence
+
 # Tried with torch 2.11 on an H200. The key of AOTAutograd's cache has the marks in torch 2.14.
 _WITHOUT_COPIES = (
     "It reads inputs where they lie if each step hands it the same tensors, marked before the "
@@ -217,6 +219,30 @@ def times_answer(times: Sequence[RunTime]) -> str:
     first, last = times[0].time_ns or 0.0, times[-1].time_ns or 0.0
     change = f" ({format_difference(last - first)})" if first and last else ""
     return f"{format_duration(first)} → {format_duration(last)} per step{change}."
+
+
+def line_about(others: Sequence[str], unplaced_ns: tuple[float, float]) -> tuple[str, ...]:
+    """What the time of a line has of other lines, and what it may lack.
+
+    Args:
+        others: lines that its fusion groups compute too.
+        unplaced_ns: of groups of which no line is known, per step of the baseline and candidate.
+    """
+    sentences = []
+    if others:
+        n_more = len(others) - _MOST_LINES
+        more = [f"{format_count(n_more)} more"] if n_more > 0 else []
+        sentences.append(
+            f"Its fusion groups compute {listed([*others[:_MOST_LINES], *more])} too: their whole "
+            "time counts here."
+        )
+    if any(unplaced_ns):
+        before, after = map(format_duration, unplaced_ns)
+        sentences.append(
+            f"Groups of which no line is known take {before} → {after} per step: some may be of "
+            "this line."
+        )
+    return tuple(sentences)
 
 
 def break_answer(broken: BreakReport, breaks: Sequence[BreakReport], total_ns: float | None) -> str:

@@ -8,7 +8,7 @@ from profiler_core.analysis.dossier.record import Dossier, Relation, RunTime
 from profiler_core.analysis.item import Item, module_item, name_key
 from profiler_core.analysis.ledger.group_modules import is_in_module
 from profiler_core.analysis.rows.modules import untold_sentence
-from profiler_core.analysis.wording.dossier import missing_of_place, times_answer
+from profiler_core.analysis.wording.dossier import line_about, missing_of_place, times_answer
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
@@ -21,8 +21,8 @@ from profiler_core.session.dossier.common import (
 )
 from profiler_core.session.pair import Pair
 
-# (groups by their places, the times of the runs, the whole name, its answer)
-Place = tuple[Sequence[int], tuple[RunTime, ...], str, str]
+# (groups by their places, the times of the runs, the whole name, its answer, what else is said)
+Place = tuple[Sequence[int], tuple[RunTime, ...], str, str, tuple[str, ...]]
 
 
 def module_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -52,7 +52,7 @@ def _module_place(pair: Pair, item: Item) -> Place:
     if row is None:
         numbers = [n for n, group in enumerate(groups) if is_in_module(group.module, item.key)]
         times = times_of_groups(pair, [groups[number] for number in numbers])
-        return numbers, times, item.key, times_answer(times)
+        return numbers, times, item.key, times_answer(times), ()
     times = tuple(
         RunTime(
             run,
@@ -62,7 +62,8 @@ def _module_place(pair: Pair, item: Item) -> Place:
         )
         for side, run in enumerate((0, pair.number + 1))
     )
-    return row.groups, times, row.path, untold_sentence(tree, pair.labels) or times_answer(times)
+    answer = untold_sentence(tree, pair.labels) or times_answer(times)
+    return row.groups, times, row.path, answer, ()
 
 
 def _line_place(pair: Pair, item: Item) -> Place:
@@ -73,8 +74,17 @@ def _line_place(pair: Pair, item: Item) -> Place:
         for label, _ in group.sources
         if name_key(label) == item.key
     }
-    times = times_of_groups(pair, [groups[number] for number in label_of])
-    return tuple(label_of), times, next(iter(label_of.values()), item.key), times_answer(times)
+    own = [groups[number] for number in label_of]
+    times = times_of_groups(pair, own)
+    title = next(iter(label_of.values()), item.key)
+    others = {label: None for group in own for label, _ in group.sources if label != title}
+    nowhere = [group for group in groups if not group.sources and group.phase != "update"]
+    unplaced_ns = (
+        sum(each.baseline_step_ns for each in nowhere),
+        sum(each.candidate_step_ns for each in nowhere),
+    )
+    about = line_about(tuple(others), unplaced_ns)
+    return tuple(label_of), times, title, times_answer(times), about
 
 
 def _of_place(
@@ -85,7 +95,7 @@ def _of_place(
 ) -> Dossier:
     for pair in pairs_with_ledger(comparison):
         ledger = pair.ledger
-        numbers, times, title, answer = place_of(pair)
+        numbers, times, title, answer, about = place_of(pair)
         if not numbers:
             continue
         groups = [ledger.groups[number] for number in numbers]
@@ -98,6 +108,7 @@ def _of_place(
             kind=kind,
             title=title,
             answer=answer,
+            about=about,
             times=times,
             modules=modules_of(groups) if kind == "source line" else (),
             relations=(related_groups(pair, numbers), kernels),

@@ -145,7 +145,7 @@ def _result(entry: SearchEntry, label: str, spec: PageSpec, keys: Keys) -> dict[
         "kind": entry.kind,
         "title": label,
         "whole": entry.title,
-        "detail": entry.detail[:_LONGEST_DETAIL],
+        "detail": " · ".join(filter(None, (entry.runs, entry.detail)))[:_LONGEST_DETAIL],
         "time": _time(entry),
         "href": item_href(entry.item) if spec.has_dossier else href("overview", there),
         "item": entry.item.text if spec.has_dossier else "",
