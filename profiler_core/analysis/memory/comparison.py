@@ -14,6 +14,16 @@ from profiler_core.errors import FusionscopeError
 
 
 @dataclass(frozen=True)
+class Held:
+    """Of what one run reserves at its peak; the four add up to it. Bytes."""
+
+    made_bytes: int  # by the step; 0 beside CUDA graphs, which make it in their pools
+    before_bytes: int  # in use since before the step; beside CUDA graphs in use outside of pools
+    free_bytes: int  # reserved, not in use, in no private pool
+    pool_bytes: int  # in private pools of CUDA graphs
+
+
+@dataclass(frozen=True)
 class MemoryComparison:
     """Baseline and candidate; bytes. None: one of the two lacks what it needs."""
 
@@ -25,6 +35,7 @@ class MemoryComparison:
     vanished: Vanished | None
     problem: str | None  # why `vanished` is None
     cut: tuple[bool, bool] = (False, False)  # is an unknown part of its trace missing?
+    held: tuple[Held, Held] | None = None  # what the reserved peaks consist of
 
 
 def compare_memory(
@@ -53,6 +64,7 @@ def compare_memory(
         pool_bytes=candidate.segments.private_bytes if candidate.segments else 0,
         vanished=vanished,
         problem=problem,
+        held=_both_held(baseline, candidate) if peak_of == "reserved" else None,
     )
 
 
@@ -102,6 +114,26 @@ def _peaks(
     if allocated[0] and allocated[1] is not None:
         return "allocated", (allocated[0], allocated[1])
     return None, None
+
+
+def _both_held(baseline: MemoryReport, candidate: MemoryReport) -> tuple[Held, Held] | None:
+    before, after = _held(baseline), _held(candidate)
+    return None if before is None or after is None else (before, after)
+
+
+def _held(report: MemoryReport) -> Held | None:
+    """The parts of its reserved peak; None: the files do not say them."""
+    reserved, segments = report.peaks.reserved_bytes or 0, report.segments
+    if not report.replays:
+        made, before = _of_step(report), report.before_bytes
+        if made is None or before is None or made + before > reserved:
+            return None
+        return Held(made, before, reserved - made - before, 0)
+    # No event tells what lies in a pool: a snapshot does, if it was taken with the peak reserved.
+    if segments is None or segments.reserved_bytes != reserved:
+        return None
+    free = segments.split_free_bytes + segments.whole_free_bytes
+    return Held(0, reserved - segments.private_bytes - free, free, segments.private_bytes)
 
 
 def _of_step(report: MemoryReport) -> int | None:

@@ -1,10 +1,20 @@
 """The memory of two runs in words."""
 
-from profiler_core.analysis.memory.comparison import MemoryComparison
+from collections.abc import Callable
+
+from profiler_core.analysis.memory.comparison import Held, MemoryComparison
 from profiler_core.analysis.trace_notes import cut_clause
+from profiler_core.analysis.wording.sentence import listed
 from profiler_core.units import format_bytes, format_change, format_share
 
 _ALIKE = 0.02  # peaks repeat nearly from run to run
+_LEAST_PART = 0.05  # of the largest change of a part: smaller ones explain nothing
+_PARTS: tuple[tuple[Callable[[Held], int], str], ...] = (
+    (lambda held: held.made_bytes, "allocated by the step"),
+    (lambda held: held.before_bytes, "in use since before it"),
+    (lambda held: held.free_bytes, "held free"),
+    (lambda held: held.pool_bytes, "in private pools of CUDA graphs"),
+)
 
 
 def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:
@@ -33,6 +43,24 @@ def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:
     return (
         f"{candidate} {verb} {_amount(after / before)} at its peak: {peaks[1]} against {peaks[0]}."
     )
+
+
+def through(comparison: MemoryComparison) -> str:
+    """Which parts of the reserved peak are smaller or larger; "" where it is alike or not known."""
+    if comparison.held is None or comparison.peak_bytes is None:
+        return ""
+    before, after = comparison.peak_bytes
+    if abs(after / before - 1) < _ALIKE:
+        return ""
+    was, now = comparison.held
+    changes = [(part(now) - part(was), what) for part, what in _PARTS]
+    largest = max(abs(change) for change, _ in changes)
+    told = sorted((c for c in changes if abs(c[0]) >= _LEAST_PART * largest), key=lambda c: c[0])
+    less = [f"{format_bytes(-change)} less {what}" for change, what in told if change < 0]
+    more = [f"{format_bytes(change)} more {what}" for change, what in reversed(told) if change > 0]
+    first, second = (less, more) if after < before else (more, less)
+    against = f", against {listed(second)}" if second else ""
+    return f"The difference: {listed(first)}{against}."
 
 
 def bound(comparison: MemoryComparison, labels: tuple[str, str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
-from profiler_core.analysis.wording.memory import bound, headline
+from profiler_core.analysis.wording.memory import bound, headline, through
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.headline import show_claim
@@ -103,6 +103,7 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
     """Facts, one sentence, what bounds the change, and the numbers as a table."""
     first = runs[0]
     bounds: tuple[str, ...] = ()
+    parts = "" if comparison is None else through(comparison)
     if comparison is not None:
         labels = (first.label, runs[1].label)
         sentence, bounds = headline(comparison, labels), bound(comparison, labels)
@@ -121,7 +122,7 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
     if record.world_size > 1:
         facts.append(f"rank {record.rank} of {record.world_size}")
     is_cut = comparison is not None and any(comparison.cut)
-    show_claim(facts, (sentence,), [" ".join(bounds)], bad=is_cut)
+    show_claim(facts, (sentence,), [parts, " ".join(bounds)], bad=is_cut)
     show_notes([f"Peaks: {'; '.join(sources) or 'not known'}."])
     show_table(_table(runs), "fs-opened", named=True, width_px=620)
 
