@@ -1,6 +1,6 @@
 """What a dossier says in sentences: how near the device's limits, and what cannot be known."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from profiler_core.analysis.compilation.report import BreakReport
 from profiler_core.analysis.dossier.record import Launch, RunTime
@@ -27,7 +27,6 @@ TRANSFER_ALONE = (
     "Its times per step and call count the transfer alone: waiting for other ranks, which the "
     "timeline shows as part of a call, is left out."
 )
-BESIDE_COLLECTIVES = f"Calls {BESIDE_A_COLLECTIVE}; the timeline shows what each took."
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
 
 
@@ -84,6 +83,19 @@ def launch_sentences(launches: Sequence[Launch]) -> tuple[str, ...]:
                 f"{units - blocks} of the device's {units} multiprocessors idle.",
             )
     return ()
+
+
+def beside_collectives(recorded_ns: Mapping[str, float]) -> tuple[str, ...]:
+    """That calls beside a collective count as without one, and what they took; () for no run.
+
+    Args:
+        recorded_ns: name of a run -> time of all calls per step in its trace, of the runs where it
+            differs from what is counted.
+    """
+    if not recorded_ns:
+        return ()
+    times = [f"{format_duration(ns)} in {label}" for label, ns in recorded_ns.items()]
+    return (f"Calls {BESIDE_A_COLLECTIVE}; in the trace all take {listed(times)} per step.",)
 
 
 def collective_sentence(label: str, row: CollectiveRow) -> str:

@@ -28,8 +28,8 @@ from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.ranks.collective_kinds import kind_of
 from profiler_core.analysis.ranks.kernel_times import COMMUNICATION
 from profiler_core.analysis.wording.dossier import (
-    BESIDE_COLLECTIVES,
     TRANSFER_ALONE,
+    beside_collectives,
     collective_sentence,
     kernel_answer,
     launch_sentences,
@@ -142,7 +142,8 @@ def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch])
     """Of a collective that its times have no waiting; its few blocks are how it is made."""
     of_job = any(side.run.shown_rank is not None for side in sides)
     if row.category != COMMUNICATION:
-        return (*launch_sentences(launches), *((BESIDE_COLLECTIVES,) if of_job else ()))
+        slowed_ns = {s.label: s.recorded_ns for s in sides if s.recorded_ns != s.counted_ns}
+        return (*launch_sentences(launches), *beside_collectives(slowed_ns))
     alone = (TRANSFER_ALONE,) if of_job else ()
     return (*alone, *(side.moved for side in sides if side.moved))
 
@@ -239,6 +240,19 @@ class _Side:
     def arguments(self) -> tuple[Arguments, ...]:
         trace = self.run.required_trace()
         return arguments_of(self.label, trace, kernel_rows(trace, self.calls.name), self.n_steps)
+
+    @property
+    def counted_ns(self) -> float:
+        """All its calls, per step; of a job as they cost with no collective beside them."""
+        return sum(self.calls.dur_ns) / max(1, self.n_steps)
+
+    @cached_property
+    def recorded_ns(self) -> float:
+        """The same as the trace has them."""
+        trace = self.run.shown.trace if self.run.shown_rank is not None else None
+        if trace is None:
+            return self.counted_ns
+        return sum(kernel_calls(trace, self.calls.name).dur_ns) / max(1, self.n_steps)
 
     @cached_property
     def moved(self) -> str:
