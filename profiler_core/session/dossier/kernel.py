@@ -244,7 +244,7 @@ class _Side:
     @property
     def counted_ns(self) -> float:
         """All its calls, per step; of a job as they cost with no collective beside them."""
-        return sum(self.calls.dur_ns) / max(1, self.n_steps)
+        return self._per_step(self.calls)
 
     @cached_property
     def recorded_ns(self) -> float:
@@ -252,7 +252,11 @@ class _Side:
         trace = self.run.shown.trace if self.run.shown_rank is not None else None
         if trace is None:
             return self.counted_ns
-        return sum(kernel_calls(trace, self.calls.name).dur_ns) / max(1, self.n_steps)
+        return self._per_step(kernel_calls(trace, self.calls.name))
+
+    def _per_step(self, calls: KernelCalls) -> float:
+        summary = self.comparison.sides[self.number].summary
+        return 0.0 if summary is None else summary.per_step(sum(calls.dur_ns))
 
     @cached_property
     def moved(self) -> str:
