@@ -310,6 +310,19 @@ MUTANTS = (
         "if measurement is not None and measurement.peak_reserved_bytes is not None:", "if False:",
         _MEMORY,
     ),
+    Mutant(
+        "memory/allocations.py", "on a CPU a buffer is of the operator that it lies in",
+        'pl.col("ts_ns") + pl.col("dur_ns") - 1', 'pl.col("ts_ns")', _MEMORY,
+    ),
+    Mutant(
+        "memory/allocations.py", "without names of generated kernels none follows a buffer",
+        "if not trace.has_device_events and not names_generated_code(trace):", "if False:",
+        _MEMORY,
+    ),
+    Mutant(
+        "memory/comparison.py", "the parts of a peak are those of a snapshot taken at it",
+        "segments.reserved_bytes != reserved", "reserved < 0", ("memory/test_report.py",),
+    ),
     # gate
     Mutant(
         "gate/judgement.py", "one regression fails the gate",
