@@ -125,6 +125,7 @@ class CandidateNumbers(Answer, frozen=True):
             source="`logs` or `first call`",
             warm_seconds="as `first_call_seconds`: a first call beyond a step, with a warm cache",
             autotuning_seconds="at the first calls, beyond `seconds` of the logs; paid back too",
+            recording_seconds="of `autotuning_seconds`: recording CUDA graphs",
             no_break_even="why there are none: `never`, `cannot be told`, `costs no more`, "
             "`not known`; null beside steps, and where the gain is not known",
             beyond_baseline_seconds="more than compiling the baseline; null where that is not "

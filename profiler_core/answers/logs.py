@@ -224,7 +224,8 @@ class LogsAnswer(Answer, frozen=True):
             "{keys}",
             "s",
             seconds="each instant once",
-            runtime_seconds="autotuning, not in `seconds`",
+            runtime_seconds="autotuning, recording CUDA graphs: not in `seconds`",
+            recording_seconds="of `runtime_seconds`: recording CUDA graphs",
         ),
     ]
     tracing: Annotated[TracingTime | None, TRACING]

@@ -117,7 +117,7 @@ def _headline(report: CompilationReport) -> str:
         (len(report.skips), "skipped frame"),
         (len(report.recompiles), "recompile"),
         (len(log.limit_hits), "recompile limit hit"),
-        (len(log.compilations), "compilation"),
+        (sum(c.is_compiling for c in log.compilations), "compilation"),
     )
     counted = ", ".join(f"{format_count(n)} {word}{'' if n == 1 else 's'}" for n, word in counts)
     lines = [f"PyTorch {version} · {' and '.join(log.sources) or 'no'} log · {counted}"]

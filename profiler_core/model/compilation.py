@@ -132,6 +132,11 @@ class Compilation:
     cudagraph_skip_reason: str | None = None
     rank: int | None = None
 
+    @property
+    def is_compiling(self) -> bool:
+        """Does it compile? Else it autotunes, or records a CUDA graph, at a first call."""
+        return self.direction != "runtime"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompileFailure:

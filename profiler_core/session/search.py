@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES, COPIES
+from profiler_core.analysis.finding_rules.op_work import PRODUCTS, op_work
 from profiler_core.analysis.item import (
     Item,
     break_item,
@@ -86,6 +87,7 @@ def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
         if run:
             yield from _groups(divided, run, comparison.labels[run])
             yield from _once(names, _lines(divided, compared))
+    yield from _once(names, _products(comparison))
     yield from _kernels(comparison)
     for run in range(len(comparison.runs)):
         yield from _breaks(comparison, run)
@@ -186,6 +188,24 @@ def _kernels(comparison: Comparison) -> Iterator[SearchEntry]:
         yield SearchEntry(
             "kernel", kernel.name, CATEGORIES[kernel.category], kernel_item(kernel.name),
             kernel.most_ns, sides_ns=sides_ns, runs=named,
+        )  # fmt: skip
+
+
+def _products(comparison: Comparison) -> Iterator[SearchEntry]:
+    """Matrix products and convolutions that others call: `aten::addmm` inside of `aten::linear`."""
+    shown = comparison.shown_first + 1 if comparison.pairs else 0
+    compared = _Compared.of(comparison, shown)
+    times: dict[str, list[float]] = {}
+    for side, number in enumerate(dict.fromkeys((0, shown))):
+        summary = comparison.sides[number].summary
+        if number not in comparison.traced or summary is None:
+            continue
+        for op in op_work(comparison.runs[number].required_trace(), PRODUCTS):
+            times.setdefault(op.name, [0.0, 0.0])[side] += summary.per_step(op.time_ns)
+    for name, sides_ns in times.items():
+        yield SearchEntry(
+            "operator", name.removeprefix("aten::"), name, operator_item(name), max(sides_ns),
+            sides_ns=compared.sides(*sides_ns), runs=compared.runs,
         )  # fmt: skip
 
 

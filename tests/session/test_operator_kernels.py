@@ -12,6 +12,7 @@ from profiler_core.analysis.item import kernel_item, operator_item
 from profiler_core.analysis.wording.roofline import roofline_sentences
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
+from profiler_core.session.search import search_index
 from profiler_core.ui.dossier.draw import dossier_html
 from profiler_core.units import format_bytes, format_duration
 from tests.reference import ns, read_events
@@ -21,11 +22,14 @@ OPERATOR = "aten::convolution_backward"
 N_STEPS = 5
 
 
-def test_an_operator_s_kernels_have_their_own_times() -> None:
-    """The longest of each call had the whole call's: 85.5 µs a step beside its own 19.5 µs."""
-    (path,) = (SAMPLE / "eager").glob("trace.json*")
+def launched_inside(run: Path, operator: str) -> dict[str, float]:
+    """Name of a kernel -> its time in the calls of an operator, ns per step, by plain JSON."""
+    (path,) = run.glob("trace.json*")
     events = read_events(path)
-    calls = [e for e in events if e.get("cat") == "cpu_op" and e["name"] == OPERATOR]
+    n_steps = sum(
+        e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep") for e in events
+    )
+    calls = [e for e in events if e.get("cat") == "cpu_op" and e["name"] == operator]
     launches = {
         event["args"]["correlation"]: event
         for event in events
@@ -41,7 +45,13 @@ def test_an_operator_s_kernels_have_their_own_times() -> None:
             for call in calls
         ):
             name = "Memset" if event["cat"] == "gpu_memset" else event["name"]
-            expected[name] += float(event["dur"]) * 1000 / N_STEPS
+            expected[name] += float(event["dur"]) * 1000 / n_steps
+    return dict(expected)
+
+
+def test_an_operator_s_kernels_have_their_own_times() -> None:
+    """The longest of each call had the whole call's: 85.5 µs a step beside its own 19.5 µs."""
+    expected = launched_inside(SAMPLE / "eager", OPERATOR)
     comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
     made = dossier(comparison, operator_item(OPERATOR))
     (kernels,) = (part for part in made.relations if part.kind == "kernels")
@@ -50,9 +60,26 @@ def test_an_operator_s_kernels_have_their_own_times() -> None:
         for entry in kernels.entries
         if entry.times_ns[0]
     }
-    assert told == pytest.approx(dict(expected))
+    assert told == pytest.approx(expected)
     assert sum(told.values()) == pytest.approx(made.times[0].time_ns)
     assert all((entry.item is None) == entry.title.startswith("Mem") for entry in kernels.entries)
+
+
+@pytest.mark.parametrize("operator", ["aten::convolution", "aten::addmm"])
+def test_an_operator_that_others_call_runs_there(operator: str) -> None:
+    """Eager's conv2d and linear call it, compiled code calls it itself: "0 ns, does not run"."""
+    runs = [SAMPLE.parent / "customcnn" / variant for variant in ("eager", "default")]
+    comparison = Comparison.open(runs)
+    made = dossier(comparison, operator_item(operator))
+    expected = [sum(launched_inside(run, operator).values()) for run in runs]
+    assert [time.time_ns for time in made.times] == pytest.approx(expected)
+    assert "In eager other operators call it" in made.about[0]
+    (entry,) = (
+        entry
+        for entry in search_index(comparison).search(operator, 9)
+        if entry.item == operator_item(operator)
+    )
+    assert entry.sides_ns == pytest.approx(expected)
 
 
 def test_a_gradient_that_is_not_asked_for_is_not_moved() -> None:
@@ -234,7 +261,7 @@ def test_a_third_run_has_the_kernels_that_an_operator_became_there() -> None:
             if event.get("cat") == "kernel" and name.startswith(("sm80_xmma", "void cu")):
                 expected[name] += float(event["dur"]) * 1000 / N_STEPS
         in_run = {name: times[side] for name, times in told.items() if times[side]}
-        assert in_run == pytest.approx(dict(expected))
+        assert in_run == pytest.approx(expected)
 
 
 def test_a_kernel_is_in_a_module_only_in_the_runs_that_run_it_there() -> None:

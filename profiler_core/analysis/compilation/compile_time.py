@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from profiler_core.model.compilation import Compilation, CompileLog
 
+_RECORDING = "cudagraph_recording"  # torch's own total, of what runs at the first calls
+
 
 @dataclass(frozen=True)
 class CompileTime:
@@ -17,6 +19,7 @@ class CompileTime:
     backward_seconds: float
     runtime_seconds: float  # autotuning and graph recording at the first calls; not in seconds
     n_compilations: int
+    recording_seconds: float = 0.0  # of runtime_seconds: of CUDA graphs
 
 
 def compile_time(log: CompileLog | None) -> CompileTime | None:
@@ -38,6 +41,7 @@ def compile_time(log: CompileLog | None) -> CompileTime | None:
         backward_seconds=total("backward"),
         runtime_seconds=total("runtime"),
         n_compilations=len(compiling),
+        recording_seconds=sum(c.phase_ns.get(_RECORDING, 0) for c in timed) / 1e9,
     )
 
 
@@ -93,4 +97,4 @@ def compilation_ns(log: CompileLog, compile_id: str | None, rank: int | None) ->
 
 
 def _compiling(timed: Sequence[Compilation]) -> list[Compilation]:
-    return [c for c in timed if c.direction != "runtime"]
+    return [c for c in timed if c.is_compiling]

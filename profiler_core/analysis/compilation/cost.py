@@ -33,6 +33,7 @@ class CompileCost:
     first_call_seconds: float | None = None  # with an empty cache of the compiler
     warm_seconds: float | None = None  # first call in a new process with the cache filled
     autotuning_seconds: float = 0.0  # at the first calls, beyond `seconds` of the logs
+    recording_seconds: float = 0.0  # of these, recording CUDA graphs
     # Of `whole_seconds`, or of `beyond_baseline_seconds` where the baseline is compiled too.
     break_even_steps: int | None = None
     no_break_even: NoBreakEven | None = None  # None beside no steps: the gain is not known
@@ -75,9 +76,10 @@ def compile_cost(
     if seconds is None:
         return CompileCost()
     source: Literal["logs", "first call"] = "logs" if compiling else "first call"
-    # A first call holds its autotuning already.
+    if compiling is None:  # a first call holds its autotuning already
+        return CompileCost(seconds, source, first, warm)
     return CompileCost(
-        seconds, source, first, warm, compiling.runtime_seconds if compiling else 0.0
+        seconds, source, first, warm, compiling.runtime_seconds, compiling.recording_seconds
     )
 
 

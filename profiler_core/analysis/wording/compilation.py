@@ -1,6 +1,7 @@
 """What the compiler did to one run, in words: breaks and recompiles, and what they cost."""
 
 from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, Unpriced
+from profiler_core.analysis.wording.compile_cost import at_first_calls
 from profiler_core.analysis.wording.sentence import Phrase, Strong, counted, ended
 from profiler_core.units import format_count, format_duration
 
@@ -140,8 +141,8 @@ def evidence(report: CompilationReport) -> list[str]:
         subject = "Compiling" if report.engine is None else "Tracing the graphs"
         text = f"{subject} took {format_duration(compile_time.seconds * 1e9)}"
         if compile_time.runtime_seconds > 0.001:
-            autotuning = format_duration(compile_time.runtime_seconds * 1e9)
-            text += f", autotuning at the first calls {autotuning}"
+            first_calls = compile_time.runtime_seconds, compile_time.recording_seconds
+            text += f", {at_first_calls(*first_calls)}"
         if report.break_even_steps is not None and report.engine is None:
             text += f"; paid back after {format_count(report.break_even_steps)} steps"
         if report.engine is not None:

@@ -19,9 +19,21 @@ def compile_cost_sentence(cost: CompileCost, baseline: str) -> str:
         calls = f"the first call {_seconds(cost.first_call_seconds)}{', ' if warm else ''}{warm}"
         sentence = f"Compiling takes {_seconds(cost.seconds)} ({calls})"
         if cost.autotuning_seconds:
-            sentence += f", autotuning at the first calls {_seconds(cost.autotuning_seconds)}"
+            sentence += f", {at_first_calls(cost.autotuning_seconds, cost.recording_seconds)}"
     after = break_even_clause(cost, baseline)
     return f"{sentence}{after and '; '}{after}."
+
+
+def at_first_calls(seconds: float, recording_seconds: float) -> str:
+    """What the first calls do beside compiling, as a part of a sentence.
+
+    Args:
+        seconds: all of it.
+        recording_seconds: of these, recording CUDA graphs.
+    """
+    both = ("autotuning", seconds - recording_seconds), ("recording CUDA graphs", recording_seconds)
+    parts = [f"{doing} {_seconds(part)}" for doing, part in both if part > 0]
+    return f"at the first calls {' and '.join(parts)}"
 
 
 def break_even_clause(cost: CompileCost, baseline: str) -> str:

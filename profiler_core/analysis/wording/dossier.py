@@ -210,10 +210,23 @@ def operator_answer(times: Sequence[RunTime], computes: str) -> str:
     return f"{computes}: {text}" if computes else text
 
 
-def operator_about(row: OperatorRow, candidate: str) -> tuple[str, ...]:
-    """What of its time in the candidate is of kernels that replaced others too."""
-    shared_ns = row.shared_ns / max(1, row.n_steps[1])
-    if row.is_only_in_candidate or not shared_ns:
+def operator_about(
+    row: OperatorRow | None, candidate: str, inside: Sequence[str]
+) -> tuple[str, ...]:
+    """What of its time in the candidate is of kernels that replaced others too.
+
+    Args:
+        row: of the operator; None: no group is named by it.
+        candidate: what that is called.
+        inside: the runs that call it inside of other operators.
+    """
+    if inside:
+        return (
+            f"In {listed(inside)} other operators call it: its time there is all that its calls "
+            "launch, and what became of it is told of those operators.",
+        )
+    shared_ns = 0.0 if row is None else row.per_step(row.shared_ns, 1)
+    if row is None or row.is_only_in_candidate or not shared_ns:
         return ()
     return (
         f"{format_duration(shared_ns)} of it in {candidate} is its part of kernels that replace "

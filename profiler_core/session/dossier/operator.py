@@ -49,13 +49,9 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     groups = [pair.ledger.groups[number] for number in numbers] if pair is not None else []
     name = _name(item, named, groups)
     is_in_ledger = pair is not None and bool(groups)
-    about: tuple[str, ...] = ()
+    times, about = _own_times(comparison, works), tuple[str, ...]()
     if pair is not None and groups:
-        row = next((row for row in pair.divided.operators if row.op == name), None)
-        times = _ledger_times(pair, groups, name, row)
-        about = operator_about(row, pair.labels[1]) if row is not None else ()
-    else:
-        times = _own_times(comparison, works)
+        times, about = _beside_baseline(pair, groups, name, times)
     has_log = pair is not None and pair.candidate.code is not None
     return Dossier(
         item=item,
@@ -135,6 +131,22 @@ def _work(comparison: Comparison, number: int, item: Item) -> tuple[OpWork, ...]
     if name is None:
         return ()
     return op_work(trace, [name]) if trace.has_device_events else work_on_cpu(trace, name)
+
+
+def _beside_baseline(
+    pair: Pair, groups: Sequence[FusionGroup], name: str, own: Sequence[RunTime]
+) -> tuple[tuple[RunTime, ...], tuple[str, ...]]:
+    """Its times by the ledger, with what has to be known of them; `own` are those of its calls.
+
+    A run that calls it inside of others alone has them in no group by its name: `aten::addmm` is
+    called by eager's `aten::linear`, and by compiled code itself. There its calls' own time counts.
+    """
+    row = next((row for row in pair.divided.operators if row.op == name), None)
+    own_of = {time.run: time for time in own if time.time_ns is not None}
+    of_ledger = _ledger_times(pair, groups, name, row)
+    times = [time if time.time_ns else own_of.get(time.run, time) for time in of_ledger]
+    inside = [time.label for time, other in zip(times, of_ledger, strict=True) if time is not other]
+    return tuple(times), operator_about(row, pair.labels[1], inside)
 
 
 def _ledger_times(

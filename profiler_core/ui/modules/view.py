@@ -33,7 +33,7 @@ def choose_words() -> str:
     """Draw the search."""
     words = st.text_input(
         "Search modules and operators", width=300, max_chars=200,
-        placeholder="ln_1 h.3, LayerNorm, addmm", **in_address("find"),
+        placeholder="ln_1 h.3, LayerNorm, linear", **in_address("find"),
     )  # fmt: skip
     return words or ""
 
