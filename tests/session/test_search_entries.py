@@ -67,7 +67,7 @@ def test_of_three_runs_a_time_says_of_which_it_is() -> None:
             row = operators[entry.detail]
             assert entry.sides_ns == (row.step_ns(0), row.step_ns(1))
     inner = {e.detail for e in entries if e.kind == "operator"} - operators.keys()
-    assert inner == {"aten::addmm", "aten::mm"}  # that linear calls, or compiled code itself
+    assert inner >= {"aten::addmm", "aten::mm"}  # that linear calls, or compiled code itself
     kernels = {entry.title: entry for entry in entries if entry.kind == "kernel"}
     triton = kernels["triton_red_fused_addmm_relu_sum_0"]
     (row,) = [row for row in comparison.kernels if row.name == triton.title]
