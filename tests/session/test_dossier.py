@@ -418,6 +418,18 @@ def test_a_line_says_what_else_its_groups_compute_and_what_it_may_lack() -> None
     assert lacking.startswith(f"Groups of which no line is known take {unknown} → ")
 
 
+def test_a_slower_group_begins_with_the_kernels_that_make_it_slower() -> None:
+    """331 ns of dynshape's linear were lost without a reason."""
+    folder = ROOT / "sample_traces" / "dynshape"
+    pair = Comparison.open([folder / "eager", folder / "reduce-overhead"])
+    groups = pair.pairs[0].ledger.groups
+    number = next(n for n, group in enumerate(groups) if group.title == "linear")
+    first = dossier(pair, group_item(1, number)).about[0]
+    assert first.startswith("Kernels that run on both sides take longer: gemmSN_TN")
+    for kernel in groups[number].baseline.kernels:
+        assert format_duration(kernel.time_ns / 12) in first
+
+
 def test_the_code_of_a_module_begins_with_its_slowest_kernel(comparison: Comparison) -> None:
     """It began with `num_batches_tracked += 1`, 1.08 µs of norm1's 44."""
     made = dossier(comparison, module_item("norm1"))

@@ -12,8 +12,8 @@ from profiler_core.analysis.dossier.generated import calls_of_group
 from profiler_core.analysis.ledger.bandwidth import bandwidth
 from profiler_core.analysis.ledger.group_modules import without_module
 from profiler_core.analysis.ledger.match import Evidence
-from profiler_core.analysis.ledger.result import Kind
-from profiler_core.analysis.wording.groups import how_known, what_kind
+from profiler_core.analysis.ledger.result import GroupSide, KernelTime, Kind
+from profiler_core.analysis.wording.groups import how_known, what_kind, what_slows
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
 from profiler_core.ui.fusion.coverage import coverage_sentence
 from profiler_core.ui.fusion.table import source_cell
@@ -50,6 +50,41 @@ def test_every_kind_without_counterpart_is_explained():
     for kind in get_args(Kind):
         if kind != "matched":
             assert what_kind(replace(GROUP, kind=kind)).endswith(".")
+
+
+def side(**kernels: tuple[int, int]) -> GroupSide:
+    """Of two steps; of each kernel its calls and its time, in ns."""
+    times = tuple(KernelTime(name, "other", n, ns) for name, (n, ns) in kernels.items())
+    return GroupSide(kernels=times, time_ns=sum(kernel.time_ns for kernel in times))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (side(copy=(2, 20_000)), side(cast=(2, 60_000)),
+         "In place of copy (10.0 µs) runs cast (30.0 µs)."),
+        (
+            side(copy=(2, 20_000), mm=(2, 40_000)),
+            side(mm=(2, 41_000), a=(2, 20_000), b=(2, 30_000), c=(2, 8_000), d=(2, 6_000)),
+            "In place of copy (10.0 µs) run b (15.0 µs), a (10.0 µs), c (4.00 µs) and 1 more "
+            "(3.00 µs).",
+        ),
+        (side(mm=(2, 40_000)), side(mm=(2, 40_000), cast=(2, 8_000)),
+         "Beside the same kernels runs cast (4.00 µs)."),
+        # What was exchanged did not lose.
+        (side(copy=(2, 3_000), mm=(2, 40_000)), side(cast=(2, 2_800), mm=(2, 46_000)),
+         "A kernel that runs on both sides takes longer: mm (20.0 µs → 23.0 µs)."),
+        (side(mm=(2, 40_000), sum=(2, 4_000)), side(mm=(2, 46_000), sum=(4, 8_000)),
+         "Kernels that run on both sides take longer: mm (20.0 µs → 23.0 µs) and sum (2.00 µs → "
+         "4.00 µs, 1 → 2 calls)."),
+        (side(copy=(2, 20_000)), side(cast=(2, 20_100)), ""),
+        (side(copy=(2, 60_000)), side(cast=(2, 20_000)), ""),
+    ],
+)  # fmt: skip
+def test_a_slower_group_says_which_kernels_make_it_slower(before, after, told):
+    """A convolution lost 14.5 µs without a word: its copies took 29.9 µs and not 11.7."""
+    group = replace(GROUP, kind="matched", baseline=before, candidate=after, n_steps=(2, 2))
+    assert what_slows(group).replace("\u00a0", " ") == told
 
 
 def test_calls_of_an_inference_graph_are_those_of_its_forward_region():

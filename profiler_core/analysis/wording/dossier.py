@@ -11,7 +11,7 @@ from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.ranks.job import CollectiveRow
 from profiler_core.analysis.ranks.job_summary import BESIDE_A_COLLECTIVE
 from profiler_core.analysis.wording.compilation import unpriced_clause
-from profiler_core.analysis.wording.groups import how_known, what_kind
+from profiler_core.analysis.wording.groups import how_known, what_kind, what_slows
 from profiler_core.analysis.wording.sentence import capitalised, listed
 from profiler_core.units import (
     format_bytes,
@@ -187,8 +187,8 @@ def group_answer(group: FusionGroup, line: Roofline | None, computes: str) -> st
 
 
 def group_about(folded: FoldedGroup, group: FusionGroup) -> tuple[str, ...]:
-    """How sure the match is, when it runs, and how many like it there are."""
-    sentences = []
+    """What made it slower, how sure the match is, when it runs, and how many like it there are."""
+    sentences = [text] if (text := what_slows(group)) else []
     n = len(folded.groups)
     if n > 1:
         sentences.append(

@@ -1,12 +1,19 @@
 """Evidence, confidence and kind of a group, said to somebody who does not know the ledger."""
 
+from collections.abc import Mapping
+
+from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
-from profiler_core.units import format_share
+from profiler_core.analysis.wording.sentence import listed
+from profiler_core.units import format_count, format_duration, format_per_step, format_share
 
 OTHER_WORKLOADS = (
     "These are different workloads: a group joins what looks most alike, and says nothing of what "
     "compiling did."
 )
+
+_MOST_KERNELS = 3  # of a side, in a sentence
+_LONGEST_NAME = 60  # characters
 
 _SURE = {
     "high": "This match is sure",
@@ -43,6 +50,56 @@ def how_known(group: FusionGroup) -> str:
     if not reasons:
         return f"{_SURE[group.confidence]}."
     return f"{_SURE[group.confidence]}: {'; '.join(reasons)}."
+
+
+def what_slows(group: FusionGroup) -> str:
+    """The kernels that make a group slower, with their times per step; "" where it is not slower.
+
+    For instance: In place of copy_kernel (11.7 µs) runs triton_poi_fused__to_copy_0 (29.9 µs).
+    """
+    if group.kind != "matched" or group.became != "slower":
+        return ""
+    before, after = (
+        {kernel.name: group.per_step(kernel.time_ns, side) for kernel in of_side.kernels}
+        for side, of_side in enumerate((group.baseline, group.candidate))
+    )
+    names = list(dict.fromkeys((*before, *after)))
+    label_of = dict(zip(names, kernel_labels(names, _LONGEST_NAME), strict=True))
+    grown_ns = {name: after[name] - before[name] for name in before if name in after}
+    if 2 * sum(grown_ns.values()) >= group.delta_ns:
+        grown = sorted((name for name in grown_ns if grown_ns[name] > 0), key=grown_ns.__getitem__)
+        slowest = grown[: -_MOST_KERNELS - 1 : -1]
+        kernels = listed([f"{label_of[name]} ({_change(group, name)})" for name in slowest])
+        if len(slowest) == 1:
+            return f"A kernel that runs on both sides takes longer: {kernels}."
+        return f"Kernels that run on both sides take longer: {kernels}."
+    gone = {name: ns for name, ns in before.items() if name not in after}
+    new = {name: ns for name, ns in after.items() if name not in before}
+    place = f"In place of {_with_times(gone, label_of)}" if gone else "Beside the same kernels"
+    return f"{place} {'runs' if len(new) == 1 else 'run'} {_with_times(new, label_of)}."
+
+
+def _change(group: FusionGroup, name: str) -> str:
+    """Time of a kernel of both sides per step, and its calls where these differ."""
+    sides = [
+        (group.per_step(kernel.time_ns, side), group.per_step(kernel.n, side))
+        for side, of_side in enumerate((group.baseline, group.candidate))
+        for kernel in of_side.kernels
+        if kernel.name == name
+    ]
+    (before_ns, n_before), (after_ns, n_after) = sides[0], sides[-1]
+    times = f"{format_duration(before_ns)} → {format_duration(after_ns)}"
+    calls = f"{format_per_step(n_before)} → {format_per_step(n_after)} calls"
+    return times if n_before == n_after else f"{times}, {calls}"
+
+
+def _with_times(kernels: Mapping[str, float], label_of: Mapping[str, str]) -> str:
+    """The slowest kernels with their times, and what the others take together."""
+    slowest = sorted(kernels.items(), key=lambda kernel: -kernel[1])
+    entries = [f"{label_of[name]} ({format_duration(ns)})" for name, ns in slowest[:_MOST_KERNELS]]
+    if rest := [ns for _, ns in slowest[_MOST_KERNELS:]]:
+        entries.append(f"{format_count(len(rest))} more ({format_duration(sum(rest))})")
+    return listed(entries)
 
 
 def how_ledger_knows(ledger: FusionLedger) -> str:
