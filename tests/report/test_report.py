@@ -1,6 +1,7 @@
 """Each format of a report: what stands in it, what cannot get out of it, what is left out."""
 
 import csv
+import gzip
 import io
 import json
 import re
@@ -319,6 +320,20 @@ def alone():
 def test_a_run_alone_has_a_title_of_its_own(alone):
     assert "breaky: default" in re.findall("<title>(.*?)</title>", html_report(alone))
     assert markdown(alone).startswith("## breaky: default\n")
+
+
+def test_a_cut_trace_alone_has_no_tables_without_rows_and_is_not_called_none(tmp_path):
+    """It said that the run has no trace, above the kernels of that trace."""
+    captures = Path(__file__).parents[1] / "fixtures" / "captures"
+    data = gzip.decompress((captures / "smallcnn_cpu.eager" / "trace.json.gz").read_bytes())
+    (tmp_path / "broken.json").write_bytes(data[: len(data) // 2])
+    made = gather(Comparison.open([tmp_path / "broken.json"]))
+    html = html_report(made)
+    assert "The run has no whole trace, so where the time went is unknown." in html
+    assert "What is left of a cut trace has no number of a whole step." in html
+    assert "By what they do" not in html
+    assert "</tr></thead><tbody>\n</tbody>" not in html
+    assert "broken.json" in markdown(made)
 
 
 def test_two_files_without_a_workload_are_titled_by_both(tmp_path):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.step_parts import StepParts
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.sentence import capitalised
@@ -13,6 +14,17 @@ _CLOCK = {
     "unprofiled": "timed without the profiler",
     "profiled": "on the profiler's clock",
 }
+
+
+# In place of the numbers side by side, where there are none.
+NO_NUMBERS = "What is left of a cut trace has no number of a whole step."
+
+
+def why_no_step_bars(sides: Sequence[Side]) -> str:
+    """In place of the bars of the steps, where no run has a whole trace to make them of."""
+    what = "whole trace" if any(side.summary is not None for side in sides) else "trace"
+    who = "The run has no" if len(sides) == 1 else "No run has a"
+    return f"{who} {what}, so where the time went is unknown."
 
 
 def step_bars_alt(labels: Sequence[str], parts: Sequence[StepParts]) -> str:

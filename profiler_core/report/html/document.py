@@ -22,7 +22,7 @@ from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.rows.measures import measure_rows, result_rows
 from profiler_core.analysis.rows.table import Table
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.wording.comparison import step_bars_alt
+from profiler_core.analysis.wording.comparison import NO_NUMBERS, step_bars_alt, why_no_step_bars
 from profiler_core.analysis.wording.difference import task_words
 from profiler_core.analysis.wording.findings import together_text
 from profiler_core.analysis.wording.verdict import headline
@@ -76,6 +76,8 @@ def _summary(contents: Contents, charts: Charts) -> Mapping[str, Any]:
         "headline": headline(comparison),
         "measures": Table(("", *contents.labels), rows),
         "bars": bars,
+        "no_measures": NO_NUMBERS if any(side.is_cut for side in contents.sides) else "",
+        "no_bars": why_no_step_bars(contents.sides),
     }
 
 

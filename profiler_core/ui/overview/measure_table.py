@@ -8,6 +8,7 @@ import streamlit as st
 from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.rows.measures import definitions, measure_rows, result_rows
 from profiler_core.analysis.rows.table import Cell, Table
+from profiler_core.analysis.wording.comparison import NO_NUMBERS
 from profiler_core.markup import Markup, render
 from profiler_core.resources import docs_directory
 from profiler_core.ui.sign_in.guard import fragment
@@ -31,7 +32,7 @@ def measures_table(comparison: ComparedNumbers) -> Table:
 def show_measures(table: Table, comparison: ComparedNumbers) -> None:
     """Draw it, with the state of runs that did not finish beside their names."""
     if not table.rows:
-        st.html("<p class=fs-note>What is left of a cut trace has no number of a whole step.</p>")
+        st.html(f"<p class=fs-note>{NO_NUMBERS}</p>")
         return
     sides = (comparison.baseline, *comparison.sides)
     badges = [Markup(""), *(state_badge(side.run.record.status) for side in sides)]

@@ -6,7 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.measures import scale_notes, step_bars_of
 from profiler_core.analysis.side import Side
-from profiler_core.analysis.wording.comparison import step_bars_alt
+from profiler_core.analysis.wording.comparison import step_bars_alt, why_no_step_bars
 from profiler_core.figures.step_bars import step_legend, step_rows
 from profiler_core.markup import render
 from profiler_core.session.comparison import Comparison
@@ -25,9 +25,7 @@ def show_step_bars(sides: Sequence[Side]) -> None:
     """Where each run's step went; says so where there is no trace to tell."""
     labels, parts = step_bars_of(sides)
     if not parts:
-        is_cut = any(side.summary is not None for side in sides)
-        what = "a whole trace" if is_cut else "a trace"
-        st.html(f"<p class=fs-note>No run has {what}, so where the time went is unknown.</p>")
+        st.html(f"<p class=fs-note>{why_no_step_bars(sides)}</p>")
         return
     palette = colors()
     alt = step_bars_alt(labels, parts)
