@@ -31,9 +31,9 @@ def explanation_text(explanation: Explanation, c: CandidateComparison) -> list[s
     if explanation.overlap is not None:
         parts += _overlap(explanation.overlap)
     if explanation.ledger is not None:
-        matched = sum(1 for _ in explanation.ledger.of_kind("matched"))
+        n_placed = explanation.ledger.n_placed
         parts.append(
-            f"Fusion: {matched} {'group places' if matched == 1 else 'groups place'} "
+            f"Fusion: {n_placed} {'group places' if n_placed == 1 else 'groups place'} "
             f"{format_share(explanation.ledger.coverage_baseline)} of the time of "
             f"{c.baseline_label} and {format_share(explanation.ledger.coverage_candidate)} of that "
             f"of {c.label} (--json has them)."

@@ -17,6 +17,7 @@ from profiler_core.units import (
     format_bytes,
     format_count,
     format_duration,
+    format_per_step,
     format_share,
     format_share_of,
 )
@@ -136,13 +137,13 @@ def _idle(summary: Summary) -> str:
 
 def _kernels(summary: Summary, n_top: int) -> str:
     return table(
-        ["kernel", "category", "calls", "time", "share", "mean"],
+        ["kernel", "category", "calls per step", "time per step", "share", "mean"],
         [
             [
                 shorten(k.name, _NAME_WIDTH),
                 CATEGORIES[k.category],
-                format_count(k.n),
-                format_duration(k.time_ns),
+                format_per_step(summary.per_step(k.n)),
+                format_duration(summary.per_step(k.time_ns)),
                 format_share_of(k.time_ns, summary.kernel_time_ns),
                 format_duration(k.mean_ns),
             ]

@@ -12,6 +12,7 @@ from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.cli.explained import findings_text
 from profiler_core.cli.main import main
 from profiler_core.session.cache import SHARED
+from profiler_core.units import format_duration
 from tests.builders import a_run
 
 CAPTURES = Path(__file__).parents[1] / "fixtures" / "captures"
@@ -47,6 +48,19 @@ def test_summary_prints_tables_that_fit(capsys, monkeypatch):
     text = capsys.readouterr().out
     assert "launches" in text and "convolution" in text and "NVIDIA H200" in text
     assert max(len(line) for line in text.splitlines() if "─" in line) <= 120
+
+
+def test_kernels_are_listed_per_step_as_all_else_is(capsys):
+    (longest, *_) = answer(capsys, "summary", str(EAGER))["kernels"]
+    n_steps = len(answer(capsys, "summary", str(EAGER))["steps"])
+    assert main(["summary", str(EAGER)]) == 0
+    text = capsys.readouterr().out
+    head = next(line for line in text.splitlines() if line.startswith("kernel "))
+    assert re.split(r"  +", head)[2:4] == ["calls per step", "time per step"]
+    row = next(line for line in text.splitlines() if line.startswith(longest["name"]))
+    calls, time = re.split(r"  +", row)[2:4]
+    assert float(calls) == longest["n"] / n_steps
+    assert time == format_duration(longest["time_ns"] / n_steps)
 
 
 def test_summary_answers_the_keys_that_scripts_rely_on(capsys):
@@ -134,6 +148,14 @@ def test_compare_explains_the_difference_to_the_nanosecond(capsys):
     for finding in candidate["findings"]:
         assert finding["title"] and finding["evidence"] and finding["page"]
         assert (finding["at_stake_ns"] or 0) <= step["candidate_ns"]
+
+
+def test_compare_counts_the_groups_that_the_page_counts(capsys):
+    (candidate,) = answer(capsys, "compare", str(EAGER), str(GRAPH))["candidates"]
+    kinds = [group["kind"] for group in candidate["fusion"]["groups"]]
+    assert "only in the candidate" in kinds and "unmatched" not in kinds
+    assert main(["compare", str(EAGER), str(GRAPH)]) == 0
+    assert f"Fusion: {len(kinds)} groups place 100 %" in capsys.readouterr().out
 
 
 def test_compare_prints_the_waterfall_and_what_stands_out(capsys):

@@ -263,6 +263,11 @@ class FusionLedger:
         """The groups that count in one of these ways."""
         return (group for group in self.groups if group.kind in kinds)
 
+    @property
+    def n_placed(self) -> int:
+        """Groups of which it is known how they count, those of one side alone included."""
+        return sum(1 for group in self.groups if group.kind != "unmatched")
+
     @cached_property
     def unmatched_baseline_ns(self) -> int:
         """Device time of the baseline that nobody could place."""

@@ -25,13 +25,11 @@ def coverage_sentence(pair: Pair) -> str:
     ledger = pair.ledger
     baseline, candidate = (escape(clipped(label, _LONGEST)) for label in pair.labels)
     n_all = len(ledger.groups)
-    n_unmatched = sum(1 for _ in ledger.of_kind("unmatched"))
-    n_placed = format_count(n_all - n_unmatched)
-    of_all = f" of {format_count(n_all)}" if n_unmatched else ""
+    of_all = f" of {format_count(n_all)}" if ledger.n_placed < n_all else ""
     text = (
         f"<b>{format_share(ledger.coverage_baseline)}</b> of the {pair.time_word} of {baseline} "
         f"and <b>{format_share(ledger.coverage_candidate)}</b> of that of {candidate} is placed, "
-        f"in {n_placed}{of_all} group{'' if n_all == 1 else 's'}."
+        f"in {format_count(ledger.n_placed)}{of_all} group{'' if n_all == 1 else 's'}."
     )
     text += f" {how_ledger_knows(ledger)}"
     if ledger.compiled_only_ns:
