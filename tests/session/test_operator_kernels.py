@@ -264,6 +264,23 @@ def test_a_third_run_has_the_kernels_that_an_operator_became_there() -> None:
         assert in_run == pytest.approx(expected)
 
 
+def test_an_operator_has_its_time_in_each_candidate() -> None:
+    """reduce-overhead was no row of a table beside which its kernels stood."""
+    comparison = Comparison.open([BREAKY / variant for variant in VARIANTS])
+    made = dossier(comparison, operator_item("aten::linear"))
+    assert [time.label for time in made.times] == list(VARIANTS)
+    for time, variant in zip(made.times, VARIANTS, strict=True):
+        (path,) = (BREAKY / variant).glob("trace.json*")
+        durations = [
+            ns(event["dur"])
+            for event in read_events(path)
+            if event.get("cat") == "kernel" and event["name"].startswith(("sm80_xmma", "void cu"))
+        ]
+        assert time.time_ns == pytest.approx(sum(durations) / N_STEPS)
+    shown = comparison.pairs[comparison.shown_first].labels[1]
+    assert f" per step in {shown} (" in made.answer
+
+
 def test_a_kernel_is_in_a_module_only_in_the_runs_that_run_it_there() -> None:
     """In default the product of `first` is another kernel; this one is of `second` alone."""
     comparison = Comparison.open([BREAKY / variant for variant in VARIANTS])

@@ -204,9 +204,11 @@ def group_about(folded: FoldedGroup, group: FusionGroup) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def operator_answer(times: Sequence[RunTime], computes: str) -> str:
-    """Its time in the runs, and what product it is."""
-    text = times_answer(times)
+def operator_answer(
+    times: Sequence[RunTime], computes: str, *, is_one_of_many: bool = False
+) -> str:
+    """Its time in the runs, and what product it is; of one of many candidates also which it is."""
+    text = times_answer(times, in_last=f" in {times[-1].label}" if is_one_of_many else "")
     return f"{computes}: {text}" if computes else text
 
 
@@ -234,8 +236,8 @@ def operator_about(
     )
 
 
-def times_answer(times: Sequence[RunTime]) -> str:
-    """From the baseline to the last run that is compared with it."""
+def times_answer(times: Sequence[RunTime], *, in_last: str = "") -> str:
+    """From the baseline to the last run that is compared with it, which `in_last` may name."""
     known = [time for time in times if time.time_ns is not None]
     if not known:
         return "It takes no time in any of these runs."
@@ -243,7 +245,7 @@ def times_answer(times: Sequence[RunTime]) -> str:
         return f"{format_duration(known[0].time_ns)} per step."
     first, last = times[0].time_ns or 0.0, times[-1].time_ns or 0.0
     change = f" ({format_difference(last - first)})" if first and last else ""
-    return f"{format_duration(first)} → {format_duration(last)} per step{change}."
+    return f"{format_duration(first)} → {format_duration(last)} per step{in_last}{change}."
 
 
 def line_about(others: Sequence[str], unplaced_ns: tuple[float, float]) -> tuple[str, ...]:

@@ -49,21 +49,32 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     groups = [pair.ledger.groups[number] for number in numbers] if pair is not None else []
     name = _name(item, named, groups)
     is_in_ledger = pair is not None and bool(groups)
-    times, about = _own_times(comparison, works), tuple[str, ...]()
+    became = _became(comparison, item)
+    times = _own_times(comparison, works)
+    further: tuple[RunTime, ...] = ()
+    about: tuple[str, ...] = ()
     if pair is not None and groups:
-        times, about = _beside_baseline(pair, groups, name, times)
+        own = times
+        times, about = _beside_baseline(pair, groups, name, own)
+        others = {run: of_run for run, of_run in became.items() if run != pair.number + 1}
+        further, of_others = _of_others(comparison, others, name, own)
+        about += of_others
     has_log = pair is not None and pair.candidate.code is not None
     return Dossier(
         item=item,
         kind="operator",
         title=name,
-        answer=operator_answer(times, what_computes([op for op in named if op.name in PRODUCTS])),
+        answer=operator_answer(
+            times,
+            what_computes([op for op in named if op.name in PRODUCTS]),
+            is_one_of_many=bool(further),
+        ),
         about=about,
-        times=times,
+        times=tuple(sorted((*times, *further), key=lambda time: time.run)),
         modules=modules_of(groups),
         relations=(
             *((related_groups(pair, numbers),) if pair is not None and numbers else ()),
-            _kernels(comparison, works, _became(comparison, item)),
+            _kernels(comparison, works, became),
         ),
         sources=source_lines(pair, groups) if pair is not None else (),
         arguments=_arguments(comparison, works),
@@ -147,6 +158,22 @@ def _beside_baseline(
     times = [time if time.time_ns else own_of.get(time.run, time) for time in of_ledger]
     inside = [time.label for time, other in zip(times, of_ledger, strict=True) if time is not other]
     return tuple(times), operator_about(row, pair.labels[1], inside)
+
+
+def _of_others(
+    comparison: Comparison,
+    became: dict[int, list[FusionGroup]],
+    name: str,
+    own: Sequence[RunTime],
+) -> tuple[tuple[RunTime, ...], tuple[str, ...]]:
+    """The same of further candidates, by their places, without the baseline's time."""
+    times: list[RunTime] = []
+    about: list[str] = []
+    for run, groups in became.items():
+        (_, time), sentences = _beside_baseline(comparison.pairs[run - 1], groups, name, own)
+        times.append(time)
+        about += sentences
+    return tuple(times), tuple(about)
 
 
 def _ledger_times(
