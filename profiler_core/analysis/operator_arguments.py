@@ -17,6 +17,7 @@ _SHORT = {
     "c10::Float8_e8m0fnu": "f8e8m0fnu",
 }  # fmt: skip
 _MOST_OF_LIST = 4  # tensors that are shown
+_LIST = "TensorList"  # the type of a list of tensors
 
 
 def json_list(text: str | None) -> list[object]:
@@ -56,6 +57,17 @@ def arguments_text(dims: str | None, types: str | None) -> str | None:
             kind = str(kinds[number]) if number < len(kinds) else ""
             texts.append(tensor_text(shape, kind))
     return " · ".join(texts) or None
+
+
+def has_unsized_list(dims: str | None, types: str | None) -> bool:
+    """Is an argument a list of tensors whose shapes torch left out?
+
+    It writes [] for a list of more than 30 (TENSOR_LIST_DISPLAY_LENGTH_LIMIT of torch's profiler).
+    """
+    return any(
+        kind == _LIST and not shape
+        for shape, kind in zip(json_list(dims), json_list(types), strict=False)
+    )
 
 
 def _list_text(shapes: Sequence[Sequence[object]]) -> str:

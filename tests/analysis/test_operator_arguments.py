@@ -1,6 +1,6 @@
 import pytest
 
-from profiler_core.analysis.operator_arguments import arguments_text
+from profiler_core.analysis.operator_arguments import arguments_text, has_unsized_list
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,16 @@ from profiler_core.analysis.operator_arguments import arguments_text
 )
 def test_shapes_are_read_as_people_write_them(dims, types, text):
     assert arguments_text(dims, types) == text
+
+
+@pytest.mark.parametrize(
+    ("dims", "types", "lacks"),
+    [
+        ("[[],[],[]]", '["TensorList","TensorList","Scalar"]', True),
+        ("[[[1]],[],[]]", '["TensorList","Scalar",""]', False),
+        ("[[2],[]]", '["float","TensorList"]', True),
+        (None, None, False),
+    ],
+)
+def test_of_long_lists_torch_writes_no_shapes(dims, types, lacks):
+    assert has_unsized_list(dims, types) is lacks

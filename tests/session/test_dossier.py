@@ -27,9 +27,10 @@ from profiler_core.analysis.item import (
     source_item,
 )
 from profiler_core.analysis.ledger.folding import fold
+from profiler_core.analysis.wording.breaks import break_answer
 from profiler_core.analysis.wording.dossier import (
     NO_COUNTERS,
-    break_answer,
+    copies_about,
     kernel_answer,
     missing_of_kernel_runs,
 )
@@ -288,6 +289,27 @@ def test_copied_inputs_say_how_they_need_not_be_copied() -> None:
         if "mark_static_address" in " ".join(dossier(comparison, group_item(1, number)).about)
     }
     assert told == {"_foreach_copy"}
+    # Its operator and its kernel said no word of it.
+    copy = next(group for group in groups if group.title == "_foreach_copy")
+    (kernel,) = copy.candidate.kernels
+    for item in (operator_item("aten::_foreach_copy_"), kernel_item(kernel.name)):
+        what, how, *_ = dossier(comparison, item).about
+        assert what == "It copies inputs into the CUDA graph's own memory."
+        assert "mark_static_address" in how
+
+
+def test_of_some_groups_that_copy_inputs_their_time_is_told() -> None:
+    comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "reduce-overhead"])
+    groups = comparison.pairs[0].ledger.groups
+    copy = next(group for group in groups if group.title == "_foreach_copy")
+    (other, *_) = (group for group in groups if group.title != "_foreach_copy")
+    what, _ = copies_about([copy, other, copy])
+    took = format_duration(2 * copy.candidate_step_ns)
+    assert what == (
+        f"In 2 of its 3 fusion groups it copies inputs into the CUDA graph's own memory, in {took} "
+        "per step."
+    )
+    assert copies_about([other]) == copies_about([]) == ()
 
 
 def test_members_of_a_group_are_selectable_slowest_first() -> None:

@@ -1,6 +1,7 @@
 """What a dossier does not know, and why: a reason is of the files that are there."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,9 @@ def test_the_log_is_asked_for_where_it_is_missing(has_log: bool) -> None:
     nothing = {"has_sources": False, "has_log": has_log}
     told = (
         missing_of_kernel_groups(has_ledger=True, in_groups=True, has_modules=False, **nothing),
-        missing_of_operator(has_groups=True, has_calls=True, has_shapes=True, **nothing),
+        missing_of_operator(
+            has_groups=True, has_calls=True, has_arguments=True, has_shapes=True, **nothing
+        ),
         missing_of_group(
             has_module=False, has_code=True, runs_compiled=True, has_traffic=True,
             has_counters=True, has_arguments=True, **nothing,
@@ -118,6 +121,32 @@ def test_random_numbers_are_written_once_and_nothing_is_read() -> None:
 def test_an_operator_without_a_call_is_not_told_to_lack_shapes() -> None:
     """A replay of a CUDA graph has no calls; its trace may well have shapes."""
     (told,) = missing_of_operator(
-        has_groups=True, has_calls=False, has_shapes=False, has_sources=True, has_log=True
-    )
+        has_groups=True, has_calls=False, has_arguments=False, has_shapes=False,
+        has_sources=True, has_log=True,
+    )  # fmt: skip
     assert "no call of it" in told and "record_shapes" not in told
+
+
+def test_lists_of_tensors_are_inputs_and_long_ones_have_no_shapes(
+    replayed: Comparison, tmp_path: Path
+) -> None:
+    """ "The trace has no shapes (record_shapes=False)" stood beside [[[1, 3, 224, 224]], …]."""
+    _, _, operator = copy_items(replayed)
+    made = dossier(replayed, operator)
+    (told,) = made.arguments
+    assert re.fullmatch(r"\[[\d×]+\] · \[[\d×]+\]", told.inputs)
+    assert not [each for each in made.missing if each.startswith("Inputs")]
+
+    plain = gzip.decompress((SAMPLE / "reduce-overhead" / "trace.json.gz").read_bytes())
+    # As torch writes a list of more than 30.
+    cut, n = re.subn(rb"\[\[\[[\d, ]+\]\], \[\[[\d, ]+\]\], \[\]\]", b"[[], [], []]", plain)
+    assert n
+    (tmp_path / "long").mkdir()
+    (tmp_path / "long" / "trace.json.gz").write_bytes(gzip.compress(cut, compresslevel=1))
+    comparison = Comparison.open([SAMPLE / "eager", tmp_path / "long"])
+    (kernel,) = (row for row in comparison.kernels if "TensorListMetadata<2>" in row.name)
+    for item in (operator, kernel_item(kernel.name)):
+        unknown = [each for each in dossier(comparison, item).missing if "Inputs" in each]
+        assert unknown == [
+            "Inputs are not known: torch records no shapes of lists of over 30 tensors."
+        ]

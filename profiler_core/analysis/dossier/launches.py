@@ -7,7 +7,11 @@ import polars as pl
 
 from profiler_core.analysis.dossier.record import Arguments, Launch
 from profiler_core.analysis.kernel_calls import KernelCalls
-from profiler_core.analysis.operator_arguments import arguments_text, json_list
+from profiler_core.analysis.operator_arguments import (
+    arguments_text,
+    has_unsized_list,
+    json_list,
+)
 from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import KERNEL, Trace
@@ -84,6 +88,12 @@ def takes_lists(trace: Trace, rows: pl.DataFrame) -> bool:
     dims = _started_from(trace, rows)["input_dims"].unique().to_list()
     shapes = (shape for text in dims for shape in json_list(text))
     return any(isinstance(shape, list) and list in map(type, shape) for shape in shapes)
+
+
+def takes_unsized_lists(trace: Trace, rows: pl.DataFrame) -> bool:
+    """Is some work of the device started by an operator with lists that torch gives no shapes?"""
+    kinds = _started_from(trace, rows).select("input_dims", "input_types").unique()
+    return any(has_unsized_list(dims, types) for dims, types in kinds.iter_rows())
 
 
 def _started_from(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:

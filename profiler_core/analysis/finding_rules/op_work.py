@@ -8,7 +8,6 @@ and so no shapes.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
 from math import prod
 
 import numpy as np
@@ -16,7 +15,11 @@ import polars as pl
 
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES, categorise
 from profiler_core.analysis.device_peaks import DevicePeaks
-from profiler_core.analysis.operator_arguments import json_list, tensor_text
+from profiler_core.analysis.operator_arguments import (
+    arguments_text,
+    has_unsized_list,
+    json_list,
+)
 from profiler_core.analysis.sliding_windows import gradients_asked, is_transposed, result_shape
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import Trace
@@ -45,6 +48,8 @@ class OpWork:
     steps: tuple[int, ...] = ()  # of each call: the profiled step that launched it
     # `kernel` of all calls; None: other kernels compute parts of a call's product, or are all of it
     kernel_ns: int | None = None
+    arguments: str = ""  # what a call is handed, as people write it: "8×128 f32"; "": no tensors
+    has_unsized_list: bool = False  # of tensors, among the arguments
 
     @property
     def time_ns(self) -> int:
@@ -79,12 +84,6 @@ class OpWork:
             if leading > 1 and leading * item % 16:
                 return True
         return False
-
-    @property
-    def arguments(self) -> str:
-        """What a call is handed, as people write it: "8×128 f32"; "" without tensors."""
-        kinds = zip_longest(self.dims, self.types[: len(self.dims)], fillvalue="")
-        return " · ".join(tensor_text(shape, kind) for shape, kind in kinds if shape)
 
     @cached_property
     def flops(self) -> int | None:
@@ -179,6 +178,7 @@ def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
             str(name), _dims(dims), _texts(types), _texts(concrete), _dims(strides),
             str(kernel), tuple(times), tuple(rows), tuple(steps),
             None if None in alone else sum(alone),
+            arguments_text(dims, types) or "", has_unsized_list(dims, types),
         )
         for name, dims, types, concrete, strides, kernel, times, rows, steps, alone in calls
         .group_by(arguments, maintain_order=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from profiler_core.analysis.compilation.report import BreakReport
 from profiler_core.analysis.dossier.record import Launch, RunTime
 from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.ledger.folding import FoldedGroup
@@ -10,7 +9,6 @@ from profiler_core.analysis.ledger.result import COPIES_INPUTS, FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.ranks.job import CollectiveRow
 from profiler_core.analysis.ranks.job_summary import BESIDE_A_COLLECTIVE
-from profiler_core.analysis.wording.compilation import unpriced_clause
 from profiler_core.analysis.wording.groups import how_known, what_kind, what_slows
 from profiler_core.analysis.wording.sentence import capitalised, listed
 from profiler_core.units import (
@@ -28,7 +26,7 @@ TRANSFER_ALONE = (
     "timeline shows as part of a call, is left out."
 )
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
-
+_NO_LONG_LISTS = "Inputs are not known: torch records no shapes of lists of over 30 tensors."
 
 _MOST_LINES = 4  # in a sentence
 
@@ -145,6 +143,7 @@ def missing_of_kernel_runs(
     has_code: bool,
     has_occupancy: bool,
     unsized: Sequence[str] = (),
+    has_unsized_list: bool = False,
 ) -> tuple[str, ...]:
     """One sentence for each thing that the runs' files do not tell of a kernel.
 
@@ -153,8 +152,9 @@ def missing_of_kernel_runs(
     sentences = (
         (not unsized, f"Bytes of {listed(unsized)} are not known: the shape of a convolution's "
          "result takes its stride and padding, which were not recorded."),
-        (has_arguments, "Inputs are not known: the trace has no shapes of its operator "
-         "(record_shapes=False, or the replay of a CUDA graph)."),
+        (has_arguments or not has_unsized_list, _NO_LONG_LISTS),
+        (has_arguments or has_unsized_list, "Inputs are not known: the trace has no shapes of its "
+         "operator (record_shapes=False, or the replay of a CUDA graph)."),
         (has_traffic or unsized, "Bytes against the roofline are not known: " + (
             "the shapes above do not tell all that it moves." if has_arguments
             else "that takes the shapes of all operators that launch it.")),
@@ -210,6 +210,25 @@ def operator_answer(
     """Its time in the runs, and what product it is; of one of many candidates also which it is."""
     text = times_answer(times, in_last=f" in {times[-1].label}" if is_one_of_many else "")
     return f"{computes}: {text}" if computes else text
+
+
+def copies_about(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
+    """Of a kernel or operator that it copies a CUDA graph's inputs, and how to do without.
+
+    Args:
+        groups: of the ledger, that have it.
+    """
+    copies = [group for group in groups if COPIES_INPUTS in group.notes]
+    if not copies:
+        return ()
+    if len(copies) == len(groups):
+        return (f"It {COPIES_INPUTS}.", _WITHOUT_COPIES)
+    time_ns = sum(group.candidate_step_ns for group in copies)
+    return (
+        f"In {format_count(len(copies))} of its {format_count(len(groups))} fusion groups it "
+        f"{COPIES_INPUTS}, in {format_duration(time_ns)} per step.",
+        _WITHOUT_COPIES,
+    )
 
 
 def operator_about(
@@ -272,40 +291,6 @@ def line_about(others: Sequence[str], unplaced_ns: tuple[float, float]) -> tuple
     return tuple(sentences)
 
 
-def break_answer(broken: BreakReport, breaks: Sequence[BreakReport], total_ns: float | None) -> str:
-    """What it costs, of how much, and of how many others the cost is not known.
-
-    Args:
-        broken: the break.
-        breaks: all of the run, with this one.
-        total_ns: what all breaks of the run whose cost is known cost together; None: not known.
-    """
-    if total_ns == 0:
-        return "It costs nothing: the device hides what the host does here."
-    if broken.cost_ns is None or total_ns is None:
-        return f"{capitalised(broken.cause.label)}, {_met(broken)}."
-    n_unknown = sum(1 for each in breaks if each.cost_ns is None)
-    n_known = len(breaks) - n_unknown
-    text = f"Costs {format_duration(broken.cost_ns)} per step"
-    if n_known > 1:
-        together = f"{format_count(n_known)} breaks" if n_unknown else "all breaks"
-        text += f", of {format_duration(total_ns)} that {together} cost together"
-    if n_unknown:
-        text += f"; {unpriced_clause(n_unknown)}"
-    return f"{text}."
-
-
-def break_about(broken: BreakReport) -> tuple[str, ...]:
-    """How often it was met, and in which compilations; the answer says it where it has no cost."""
-    return () if broken.cost_ns is None else (f"{capitalised(_met(broken))}.",)
-
-
-def _met(broken: BreakReport) -> str:
-    ids = broken.event.compile_ids
-    of_ids = f" in {', '.join(ids[:8])}" if ids else ""
-    return f"met {_times(broken.event.n)} while compiling{of_ids}"
-
-
 def missing_of_group(
     *,
     has_sources: bool,
@@ -335,13 +320,25 @@ def missing_of_group(
 
 
 def missing_of_operator(
-    *, has_groups: bool, has_calls: bool, has_shapes: bool, has_sources: bool, has_log: bool
+    *,
+    has_groups: bool,
+    has_calls: bool,
+    has_arguments: bool,
+    has_shapes: bool,
+    has_sources: bool,
+    has_log: bool,
+    has_unsized_list: bool = False,
 ) -> tuple[str, ...]:
-    """One sentence for each part of an operator's dossier that these files do not tell."""
+    """One sentence for each part of an operator's dossier that these files do not tell.
+
+    With shapes recorded, what has no arguments is handed no tensors, but for lists that
+    torch gives no shapes of.
+    """
     sentences = (
         (has_groups, "What it became is not known: no fusion group of these runs has it."),
         (has_shapes or not has_calls, "Inputs are not known: the trace has no shapes "
          "(record_shapes=False)."),
+        (has_arguments or not has_unsized_list, _NO_LONG_LISTS),
         (has_calls, "Inputs are not known: no call of it that starts work is in the traces, as "
          "the replay of a CUDA graph has none."),
         (has_sources or not has_groups, _unknown_line(has_log=has_log)),
@@ -392,7 +389,3 @@ def _unknown_module(*, has_log: bool) -> str:
 def _no_module(them: str, *, has_log: bool) -> str:
     log_reason = f"no node of the log's graphs that names one and no Python call belongs to {them}."
     return log_reason if has_log else "no file names modules by path."
-
-
-def _times(n: int) -> str:
-    return "once" if n == 1 else f"{format_count(n)} times"

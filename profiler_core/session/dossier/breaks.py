@@ -3,7 +3,7 @@
 from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, place_text
 from profiler_core.analysis.dossier.record import Advice, Dossier, RunTime, SourceLine
 from profiler_core.analysis.item import Item
-from profiler_core.analysis.wording.dossier import break_about, break_answer
+from profiler_core.analysis.wording.breaks import break_about, break_answer
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 

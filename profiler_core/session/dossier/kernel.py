@@ -11,7 +11,12 @@ from profiler_core.analysis.dossier.generated import (
     calls_of_kernel,
     generated_of_calls,
 )
-from profiler_core.analysis.dossier.launches import arguments_of, kernel_rows, launch_of
+from profiler_core.analysis.dossier.launches import (
+    arguments_of,
+    kernel_rows,
+    launch_of,
+    takes_unsized_lists,
+)
 from profiler_core.analysis.dossier.record import (
     Arguments,
     Dossier,
@@ -31,6 +36,7 @@ from profiler_core.analysis.wording.dossier import (
     TRANSFER_ALONE,
     beside_collectives,
     collective_sentence,
+    copies_about,
     kernel_answer,
     launch_sentences,
     missing_of_kernel_groups,
@@ -87,7 +93,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
             computes,
             CATEGORIES.get(row.category, row.category),
         ),
-        about=_about(row, present, _launches(told)),
+        about=(*copies_about(groups), *_about(row, present, _launches(told))),
         times=_times(comparison, row),
         modules=modules_at(places),
         runs_at=runs_at(places),
@@ -181,6 +187,7 @@ def _missing_of_runs(
         has_code=any(side.generated_calls for side in sides),
         has_occupancy=any(launch.occupancy_pct is not None for launch in launches),
         unsized=unsized,
+        has_unsized_list=any(side.takes_unsized_lists for side in sides),
     )
 
 
@@ -240,6 +247,11 @@ class _Side:
     def arguments(self) -> tuple[Arguments, ...]:
         trace = self.run.required_trace()
         return arguments_of(self.label, trace, kernel_rows(trace, self.calls.name), self.n_steps)
+
+    @property
+    def takes_unsized_lists(self) -> bool:
+        trace = self.run.required_trace()
+        return takes_unsized_lists(trace, kernel_rows(trace, self.calls.name))
 
     @property
     def counted_ns(self) -> float:

@@ -12,6 +12,7 @@ from profiler_core.analysis.item import Item, kernel_item, name_key
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.wording.dossier import (
+    copies_about,
     missing_of_operator,
     missing_of_some,
     operator_about,
@@ -48,7 +49,6 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     named = [op for ops in works.values() for op in ops]
     groups = [pair.ledger.groups[number] for number in numbers] if pair is not None else []
     name = _name(item, named, groups)
-    is_in_ledger = pair is not None and bool(groups)
     became = _became(comparison, item)
     times = _own_times(comparison, works)
     further: tuple[RunTime, ...] = ()
@@ -69,7 +69,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
             what_computes([op for op in named if op.name in PRODUCTS]),
             is_one_of_many=bool(further),
         ),
-        about=about,
+        about=(*copies_about(groups), *about),
         times=tuple(sorted((*times, *further), key=lambda time: time.run)),
         modules=modules_of(groups),
         relations=(
@@ -78,17 +78,23 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         ),
         sources=source_lines(pair, groups) if pair is not None else (),
         arguments=_arguments(comparison, works),
-        missing=(
-            *missing_of_operator(
-                has_groups=is_in_ledger,
-                has_calls=bool(named),
-                has_shapes=any(any(op.dims) for op in named),
-                has_sources=any(group.sources for group in groups),
-                has_log=has_log,
-            ),
-            *missing_of_some(groups, has_log=has_log),
-        ),
+        missing=_missing(named, groups, has_log=has_log),
     )
+
+
+def _missing(
+    calls: Sequence[OpWork], groups: Sequence[FusionGroup], *, has_log: bool
+) -> tuple[str, ...]:
+    missing = missing_of_operator(
+        has_groups=bool(groups),
+        has_calls=bool(calls),
+        has_arguments=any(op.arguments for op in calls),
+        has_shapes=any(op.dims for op in calls),
+        has_unsized_list=any(op.has_unsized_list for op in calls),
+        has_sources=any(group.sources for group in groups),
+        has_log=has_log,
+    )
+    return (*missing, *missing_of_some(groups, has_log=has_log))
 
 
 def _name(item: Item, works: Sequence[OpWork], groups: Sequence[FusionGroup]) -> str:

@@ -1,0 +1,46 @@
+"""What the dossier of a graph break says in sentences: its cost, and how often it was met."""
+
+from collections.abc import Sequence
+
+from profiler_core.analysis.compilation.report import BreakReport
+from profiler_core.analysis.wording.compilation import unpriced_clause
+from profiler_core.analysis.wording.sentence import capitalised
+from profiler_core.units import format_count, format_duration
+
+
+def break_answer(broken: BreakReport, breaks: Sequence[BreakReport], total_ns: float | None) -> str:
+    """What it costs, of how much, and of how many others the cost is not known.
+
+    Args:
+        broken: the break.
+        breaks: all of the run, with this one.
+        total_ns: what all breaks of the run whose cost is known cost together; None: not known.
+    """
+    if total_ns == 0:
+        return "It costs nothing: the device hides what the host does here."
+    if broken.cost_ns is None or total_ns is None:
+        return f"{capitalised(broken.cause.label)}, {_met(broken)}."
+    n_unknown = sum(1 for each in breaks if each.cost_ns is None)
+    n_known = len(breaks) - n_unknown
+    text = f"Costs {format_duration(broken.cost_ns)} per step"
+    if n_known > 1:
+        together = f"{format_count(n_known)} breaks" if n_unknown else "all breaks"
+        text += f", of {format_duration(total_ns)} that {together} cost together"
+    if n_unknown:
+        text += f"; {unpriced_clause(n_unknown)}"
+    return f"{text}."
+
+
+def break_about(broken: BreakReport) -> tuple[str, ...]:
+    """How often it was met, and in which compilations; the answer says it where it has no cost."""
+    return () if broken.cost_ns is None else (f"{capitalised(_met(broken))}.",)
+
+
+def _met(broken: BreakReport) -> str:
+    ids = broken.event.compile_ids
+    of_ids = f" in {', '.join(ids[:8])}" if ids else ""
+    return f"met {_times(broken.event.n)} while compiling{of_ids}"
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{format_count(n)} times"
