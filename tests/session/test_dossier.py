@@ -398,7 +398,7 @@ def test_an_event_leads_to_its_kernel_and_its_group(comparison: Comparison) -> N
 
 def test_an_event_s_dossier_begins_with_its_own_run(comparison: Comparison) -> None:
     """That of an event of eager began with the shares that default's calls reach."""
-    name = "void cublasLt::splitKreduce_kernel<32, 16, int, fl"
+    name = "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n"
     answers = []
     for run in (0, 1):
         names = comparison.runs[run].required_trace().device["name"].cast(pl.String).to_list()
@@ -406,7 +406,7 @@ def test_an_event_s_dossier_begins_with_its_own_run(comparison: Comparison) -> N
         made = dossier(comparison, event_item(run, "device", row))
         (line,) = (line for line in made.rooflines if line.label == comparison.labels[run])
         answers.append(made.answer)
-        assert made.answer == kernel_answer([line], "", "GEMM")
+        assert made.answer == kernel_answer([line], "matrix product", "GEMM")
     of_both = dossier(comparison, kernel_item(names[row])).answer
     assert answers[0] != answers[1] == of_both
 

@@ -19,6 +19,7 @@ from tests.reference import ns, read_events
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "simplecnn-training"
 OPERATOR = "aten::convolution_backward"
+EAGER_BF16 = "eager+bf16-autocast+channels_last"
 N_STEPS = 5
 
 
@@ -300,3 +301,32 @@ def test_a_kernel_is_in_a_module_only_in_the_runs_that_run_it_there() -> None:
         f"The line of {unknown}",
         f"The module of {unknown}",
     ]
+
+
+def test_a_cast_that_a_product_calls_has_its_own_bytes() -> None:
+    """Under autocast linear casts weights: its 758 MB in 898 µs were told of the cast's kernel."""
+    comparison = Comparison.open([SAMPLE.parent / "resnet50-bf16" / EAGER_BF16])
+    (run,) = comparison.runs
+    name = next(row.name for row in comparison.kernels if "bfloat16_copy" in row.name)
+    (path,) = (SAMPLE.parent / "resnet50-bf16" / EAGER_BF16).glob("trace.json*")
+    events = read_events(path)
+    launches = {e["args"]["correlation"]: e for e in events if e.get("cat") == "cuda_runtime"}
+    copies = [e for e in events if e.get("cat") == "cpu_op" and e["name"] == "aten::copy_"]
+    n_bytes = 0
+    kernels = [e for e in events if e.get("cat") == "kernel" and e["name"] == name]
+    for kernel in kernels:
+        ts = launches[kernel["args"]["correlation"]]["ts"]
+        (copy,) = (c for c in copies if c["ts"] <= ts <= c["ts"] + c["dur"])
+        n_bytes += prod(copy["args"]["Input Dims"][1]) * (4 + 2)
+    traffic = run.traffic[name]
+    assert (traffic.n_bytes, traffic.kernels_per_call) == (n_bytes, 1.0)
+    assert traffic.time_ns == pytest.approx(1000 * sum(e["dur"] for e in kernels))
+    assert "of the memory's bandwidth" in dossier(comparison, kernel_item(name)).answer
+
+
+def test_a_layout_kernel_computes_no_convolution_and_has_no_share_of_its_bytes() -> None:
+    """Of 1×1 convolutions it is the longest kernel: "1×1 convolution at 13 % of the memory's"."""
+    comparison = Comparison.open([SAMPLE.parent / "resnet50" / v for v in ("eager", "default")])
+    for row in comparison.kernels:
+        if "nchwToNhwcKernel" in row.name:
+            assert dossier(comparison, kernel_item(row.name)).answer == "Copy, cast and layout."

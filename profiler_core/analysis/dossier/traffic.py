@@ -1,18 +1,23 @@
 """Bytes of every kernel's operators, from shapes: what a roofline of single kernels rests on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from profiler_core.analysis.dossier.roofline import Traffic
 from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once
+from profiler_core.analysis.ledger.bytes_of_call import Moved
 from profiler_core.analysis.ledger.sides import LedgerSide, read_side
+from profiler_core.analysis.ledger.work_units import Unit, parts_of
+from profiler_core.model.inductor import CompiledGraph
 
 
 def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
     """Name of a kernel -> bytes of the operators (or generated calls) that it is a part of.
 
-    A kernel of which any operator's shapes are unknown is not in it: the rest would be too few.
+    Of an operator that calls others, the one that launches the kernel: of `aten::linear` under
+    autocast its casts have their own bytes. A kernel of which any operator's shapes are unknown is
+    not in it: the rest would be too few.
     """
     run = read_side(side)
     largest: dict[str, int] = {}  # of one call, bytes
@@ -21,11 +26,10 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
     once: set[str] = set()
     for step, executions in zip(run.steps, run.executions, strict=True):
         graph_of = {execution.run: execution.graph for execution in executions}
-        for unit in step.units:
+        for unit, moved in _calls(step.units, graph_of):
             names = {run.names[row] for row in unit.events if row in run.names}
             if not names:
                 continue
-            moved = bytes_of(unit, graph_of.get(unit.run) if unit.run is not None else None)
             if moved is None:
                 unknown |= names
                 continue
@@ -45,3 +49,16 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
                 n_bytes, time_ns, n_calls, n_events, largest[name], counts_once=name in once
             )
     return traffic
+
+
+def _calls(
+    units: Sequence[Unit], graph_of: Mapping[int, CompiledGraph | None]
+) -> Iterator[tuple[Unit, Moved | None]]:
+    """Each unit with its bytes, or the calls inside it that launch its kernels with theirs."""
+    for unit in units:
+        parts = parts_of(unit) if unit.call is None else [unit]
+        moved = [bytes_of(part, None) for part in parts]
+        if len(parts) > 1 and None not in moved:
+            yield from zip(parts, moved, strict=True)
+        else:
+            yield unit, bytes_of(unit, graph_of.get(unit.run) if unit.run is not None else None)

@@ -188,7 +188,7 @@ def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
 
 
 def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
-    """Calls of one thread that launched something, with its `time_ns` and the longest `kernel`.
+    """Calls of one thread that launched something, with its `time_ns` and its main `kernel`.
 
     Of that kernel `row` and `step` too, and `kernel_ns` where it is all that computes a product.
 
@@ -204,11 +204,12 @@ def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     first, last = first[has_work], last[has_work]
     durations = launches["dur_ns"].to_numpy()
     before = np.concatenate(([0], np.cumsum(durations)))
-    # The longest of each call, the first of equals: the one of the highest rank.
-    by_length = np.lexsort((-np.arange(durations.size), durations))
+    products = launches["product_ns"].to_numpy()
+    # The longest of each call, of those that compute a product where any do, the first of equals:
+    # the one of the highest rank.
+    by_length = np.lexsort((-np.arange(durations.size), durations, products > 0))
     ranks = np.empty(durations.size + 1, dtype=np.int64)
     ranks[by_length], ranks[-1] = np.arange(durations.size), -1
-    products = launches["product_ns"].to_numpy()
     products_before = np.concatenate(([0], np.cumsum(products)))
     borders = np.column_stack((first, last)).ravel()
     longest = by_length[np.maximum.reduceat(ranks, borders)[::2]] if borders.size else borders

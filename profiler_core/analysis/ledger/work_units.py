@@ -55,6 +55,8 @@ class Unit:
     shapes: Shapes = ()
     dtypes: tuple[str, ...] = ()
     events: list[int] = field(default_factory=list)  # rows of the work table, in launch order
+    # Of each event the innermost range in it that launched it; None: a launch outside any operator.
+    launched_in: list[Row | None] = field(default_factory=list)
     is_replay: bool = False  # a graph launch: its events are dealt to the graph's calls
     call: int | None = None  # index of the generated call, once known
     # Kernels of a replay with the operator that another run shows, or the capture of the graph.
@@ -180,6 +182,7 @@ def _sweep(
     """Cut one thread's ranges into units. Rows are in order, outer ranges first."""
     wrappers: list[tuple[Row, int | None]] = []  # with the run that the range opened
     unit: Unit | None = None
+    inside: list[Row] = []  # ranges of the unit that are open, the innermost last
     replays: dict[int, Unit] = {}
     for row in rows:
         while wrappers and row.ts >= wrappers[-1][0].ts + wrappers[-1][0].dur and row.dur >= 0:
@@ -190,9 +193,12 @@ def _sweep(
             # A launch. Inside an operator it is that operator's.
             launching = unit or _lone_launch(row, thread, wrappers, units, replays)
             launching.events.append(row.event)
+            launching.launched_in.append(_innermost(inside, row) if unit is not None else None)
             continue
         if unit is not None:
             if not row.is_annotation:
+                _innermost(inside, row)
+                inside.append(row)
                 unit.inner.add(operator(row.name))
                 _note_row(unit, row)
             continue
@@ -201,12 +207,22 @@ def _sweep(
             if row.seq is not None and row.name == "CompiledFunction":
                 forward_ids[row.seq] = _region_id(wrappers)
             continue
-        unit = _unit(row, thread, wrappers)
+        unit, inside = _unit(row, thread, wrappers), [row]
         unit.shapes = read_shapes(row.dims)
         unit.dtypes = _read_texts(row.types)
-        unit.scalars = _read_texts(row.concrete) if row.name in WITH_SCALARS else ()
+        unit.scalars = _scalars(row)
         _note_row(unit, row)
         units.append(unit)
+
+
+def _innermost(inside: list[Row], row: Row) -> Row:
+    """The innermost open range that holds another range or a launch; those that ended are closed.
+
+    The first one is the whole unit, and stays.
+    """
+    while len(inside) > 1 and row.ts >= inside[-1].ts + inside[-1].dur:
+        inside.pop()
+    return inside[-1]
 
 
 def _lone_launch(
@@ -234,6 +250,7 @@ def _note_row(unit: Unit, row: Row) -> None:
         unit.sequence_numbers.append(row.seq)
     if row.event is not None:
         unit.events.append(row.event)
+        unit.launched_in.append(row)
     if operator(row.name) != unit.common:
         return
     unit.inner_dtypes = _read_texts(row.types)
@@ -288,6 +305,31 @@ def _region_id(wrappers: list[tuple[Row, int | None]]) -> str:
         if region is not None:
             return region["id"] or ""
     return ""
+
+
+def parts_of(unit: Unit) -> list[Unit]:
+    """The calls inside a unit that launched its events, each with its own; itself, where it did."""
+    launchers = {id(row): row for row in unit.launched_in}
+    if len(launchers) < 2 or len(unit.launched_in) != len(unit.events):
+        return [unit]
+    parts = []
+    for key, row in launchers.items():
+        if row is None:
+            return [unit]
+        each = zip(unit.events, unit.launched_in, strict=True)
+        part = Unit(
+            row.name, row.ts, row.ts + row.dur, unit.thread, unit.run, unit.backward,
+            unit.in_optimizer, shapes=read_shapes(row.dims), dtypes=_read_texts(row.types),
+            scalars=_scalars(row),
+        )  # fmt: skip
+        _note_row(part, row)
+        part.events = [event for event, launcher in each if id(launcher) == key]
+        parts.append(part)
+    return parts
+
+
+def _scalars(row: Row) -> tuple[str, ...]:
+    return _read_texts(row.concrete) if row.name in WITH_SCALARS else ()
 
 
 def forward_units(step: HostStep) -> dict[int, int]:

@@ -62,7 +62,8 @@ def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -
 def _shares(line: Roofline) -> str:
     """How near it comes to the memory's bandwidth and to the peak of its units; "": not known."""
     shares = []
-    if line.memory_share is not None:
+    is_all = line.kernels_per_call == 1  # else its bytes are its operator's, and other kernels' too
+    if line.memory_share is not None and is_all:
         more = " or more" if line.counts_once else ""
         shares.append(f"{format_share(line.memory_share)}{more} of the memory's bandwidth")
     if line.compute_share is not None:
