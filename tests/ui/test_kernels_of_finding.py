@@ -6,10 +6,12 @@ import pytest
 
 from profiler_core.resources import sample_traces_directory
 from profiler_core.session.comparison import Comparison
+from profiler_core.ui.kernels.table import kernel_frame
 from profiler_core.ui.overview.findings import landing
 from tests.apps import checked, opened, text_of
 
 BERT = ("eager", "default")
+VARIANTS = [f"{v}+bf16-autocast+channels_last" for v in ("eager", "default", "reduce-overhead")]
 KEYS = {"baseline": "sample/bert/eager", "candidate": ["sample/bert/default"]}
 
 
@@ -49,3 +51,16 @@ def test_a_finding_about_one_kernel_opens_its_dossier():
 @pytest.mark.parametrize("key", ["1.slower", "7.tf32_off", "tf32_off", "1.", "x" * 900])
 def test_a_finding_that_these_runs_lack_hides_nothing(key):
     assert len(names(opened("kernels", **KEYS, finding=key))) > 12
+
+
+@pytest.mark.parametrize("query", ["multi_tensor", "memset"])
+def test_kernels_that_one_candidate_does_not_run_are_drawn(query):
+    """ "This page stopped: TypeError": its column of changes was of nothing but None."""
+    runs = ["sample/resnet50-bf16/" + v for v in VARIANTS]
+    app = opened("kernels", baseline=runs[0], candidate=runs[1:], q=query)
+    assert names(app)
+
+
+def test_changes_of_nothing_are_numbers_too():
+    frame = kernel_frame(["a"], {"d1": [None], "d2": [1.5], "category": ["GEMM"], "whole": ["a"]})
+    assert [str(frame[name].dtype) for name in ("d1", "d2")] == ["float64", "float64"]

@@ -75,7 +75,7 @@ def show_kernels(
     room = _room_beside(cells, described, labels)
     described["name"] = text_column("kernel", width=room.px, pinned=True)
     described["category"] = text_column("kind", width=_kind_px(cells, described))
-    frame = pd.DataFrame({"name": _names(rows, room), **cells})
+    frame = kernel_frame(_names(rows, room), cells)
     styled, columns = with_minus_signs(_styled(frame), described)
     st.dataframe(
         styled,
@@ -88,6 +88,13 @@ def show_kernels(
         placeholder=NOTHING,
         key=key,
     )
+
+
+def kernel_frame(names: Sequence[str], cells: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """The names with what stands beside them; a column that no row has a number for is of NaN."""
+    frame = pd.DataFrame({"name": names, **cells})
+    empty = [name for name in frame if frame[name].isna().all()]
+    return frame.astype(dict.fromkeys(empty, float))
 
 
 def _from_table(key: str, rows: Sequence[KernelRow]) -> None:
