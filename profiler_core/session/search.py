@@ -25,6 +25,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.divided import Divided
 from profiler_core.session.dossier.finding import findings_of
+from profiler_core.session.dossier.ledger_runs import ledger_of_run_alone
 from profiler_core.units import format_duration
 
 _ASKED_FOR = "what to try next, do, improve"  # which findings answer
@@ -86,7 +87,7 @@ def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
         yield from _once(names, _operators(divided, compared))
         if run:
             yield from _groups(divided, run, comparison.labels[run])
-            yield from _once(names, _lines(divided, compared))
+        yield from _once(names, _lines(divided, compared))
     yield from _once(names, _products(comparison))
     yield from _kernels(comparison)
     for run in range(len(comparison.runs)):
@@ -130,11 +131,9 @@ def _divided(comparison: Comparison) -> Iterator[tuple[int, Divided]]:
             yield pair.number + 1, pair.divided
         except FusionscopeError:
             continue  # why is said on the page Fusion
-    if not comparison.pairs:
-        try:
-            yield 0, comparison.baseline.divided
-        except FusionscopeError:
-            return
+    alone = ledger_of_run_alone(comparison)
+    if alone is not None:
+        yield 0, alone.divided
 
 
 def _once(names: set[str], entries: Iterable[SearchEntry]) -> Iterator[SearchEntry]:

@@ -72,7 +72,8 @@ def test_the_log_is_asked_for_where_it_is_missing(has_log: bool) -> None:
     told = (
         missing_of_kernel_groups(has_ledger=True, in_groups=True, has_modules=False, **nothing),
         missing_of_operator(
-            has_groups=True, has_calls=True, has_arguments=True, has_shapes=True, **nothing
+            has_ledger=True, has_calls=True, has_arguments=True, has_shapes=True,
+            has_modules=False, **nothing,
         ),
         missing_of_group(
             has_module=False, has_code=True, runs_compiled=True, has_traffic=True,
@@ -121,8 +122,8 @@ def test_random_numbers_are_written_once_and_nothing_is_read() -> None:
 def test_an_operator_without_a_call_is_not_told_to_lack_shapes() -> None:
     """A replay of a CUDA graph has no calls; its trace may well have shapes."""
     (told,) = missing_of_operator(
-        has_groups=True, has_calls=False, has_arguments=False, has_shapes=False,
-        has_sources=True, has_log=True,
+        has_ledger=True, has_calls=False, has_arguments=False, has_shapes=False,
+        has_sources=True, has_modules=True, has_log=True,
     )  # fmt: skip
     assert "no call of it" in told and "record_shapes" not in told
 

@@ -46,7 +46,9 @@ class Related:
         return max((ns for ns in self.times_ns if ns is not None), default=0.0)
 
 
-RelationKind = Literal["became", "kernels", "operators", "members", "breaks", "parts", "steps"]
+RelationKind = Literal[
+    "became", "kernels", "operators", "modules", "members", "breaks", "parts", "steps"
+]
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,6 @@ TRANSFER_ALONE = (
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
 _NO_LONG_LISTS = "Inputs are not known: torch records no shapes of lists of over 30 tensors."
 
-_MOST_LINES = 4  # in a sentence
-
 # Tried with torch 2.11 on an H200. The key of AOTAutograd's cache has the marks in torch 2.14.
 _WITHOUT_COPIES = (
     "It reads inputs where they lie if each step hands it the same tensors, marked before the "
@@ -129,7 +127,7 @@ def missing_of_kernel_groups(
         (has_ledger, f"What it was before or became is not known: that takes {takes}."),
         (in_groups or not has_ledger, "No fusion group has it: it runs outside of the profiled "
          "steps."),
-        (has_sources or not in_groups, _unknown_line(has_log=has_log)),
+        (has_sources or not in_groups, unknown_line(has_log=has_log)),
         (has_modules or not in_groups, _unknown_module(has_log=has_log)),
     )  # fmt: skip
     return tuple(sentence for known, sentence in sentences if not known)
@@ -268,30 +266,6 @@ def times_answer(times: Sequence[RunTime], *, in_last: str = "") -> str:
     return f"{format_duration(first)} → {format_duration(last)} per step{in_last}{change}."
 
 
-def line_about(others: Sequence[str], unplaced_ns: tuple[float, float]) -> tuple[str, ...]:
-    """What the time of a line has of other lines, and what it may lack.
-
-    Args:
-        others: lines that its fusion groups compute too.
-        unplaced_ns: of groups of which no line is known, per step of the baseline and candidate.
-    """
-    sentences = []
-    if others:
-        n_more = len(others) - _MOST_LINES
-        more = [f"{format_count(n_more)} more"] if n_more > 0 else []
-        sentences.append(
-            f"Its fusion groups compute {listed([*others[:_MOST_LINES], *more])} too: their whole "
-            "time counts here."
-        )
-    if any(unplaced_ns):
-        before, after = map(format_duration, unplaced_ns)
-        sentences.append(
-            f"Groups of which no line is known take {before} → {after} per step: some may be of "
-            "this line."
-        )
-    return tuple(sentences)
-
-
 def missing_of_group(
     *,
     has_sources: bool,
@@ -307,7 +281,7 @@ def missing_of_group(
     """One sentence for each part of a group's dossier that these files do not tell."""
     code = "the log names no call for it." if has_log else NEEDS_LOG
     sentences = (
-        (has_sources, _unknown_line(has_log=has_log)),
+        (has_sources, unknown_line(has_log=has_log)),
         (has_module, _unknown_module(has_log=has_log)),
         (has_code or not runs_compiled, f"What was generated for it is not known: {code}"),
         (has_traffic, "How many bytes it moves is not known: " + (
@@ -322,11 +296,12 @@ def missing_of_group(
 
 def missing_of_operator(
     *,
-    has_groups: bool,
+    has_ledger: bool,
     has_calls: bool,
     has_arguments: bool,
     has_shapes: bool,
     has_sources: bool,
+    has_modules: bool,
     has_log: bool,
     has_unsized_list: bool = False,
 ) -> tuple[str, ...]:
@@ -336,23 +311,16 @@ def missing_of_operator(
     torch gives no shapes of.
     """
     sentences = (
-        (has_groups, "What it became is not known: no fusion group of these runs has it."),
+        (has_ledger, "What it became is not known: no fusion group of these runs has it."),
         (has_shapes or not has_calls, "Inputs are not known: the trace has no shapes "
          "(record_shapes=False)."),
         (has_arguments or not has_unsized_list, _NO_LONG_LISTS),
         (has_calls, "Inputs are not known: no call of it that starts work is in the traces, as "
          "the replay of a CUDA graph has none."),
-        (has_sources or not has_groups, _unknown_line(has_log=has_log)),
+        (has_sources, unknown_line(has_log=has_log)),
+        (has_modules, _unknown_module(has_log=has_log)),
     )  # fmt: skip
     return tuple(sentence for known, sentence in sentences if not known)
-
-
-def missing_of_place(*, has_log: bool, has_code: bool) -> tuple[str, ...]:
-    """One sentence for each part of a module's or a line's dossier that is not known."""
-    if has_code:
-        return ()
-    code = "the log names no call for it." if has_log else NEEDS_LOG
-    return (f"What was generated for it is not known: {code}",)
 
 
 def missing_of_some(groups: Sequence[FusionGroup], *, has_log: bool) -> tuple[str, ...]:
@@ -375,7 +343,8 @@ def missing_of_some(groups: Sequence[FusionGroup], *, has_log: bool) -> tuple[st
     return tuple(sentences)
 
 
-def _unknown_line(*, has_log: bool) -> str:
+def unknown_line(*, has_log: bool) -> str:
+    """That no line is known, and why."""
     return f"Which line it comes from is not known: {_no_line('it', has_log=has_log)}"
 
 

@@ -1,34 +1,22 @@
-"""What the makers of dossiers share: pairs with a ledger, groups as related things, sources."""
+"""What the makers of dossiers share: groups, kernels and operators as related things, sources."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.dossier.record import Related, Relation, RunTime, SourceLine
-from profiler_core.analysis.item import Item, group_item, kernel_item, name_key
+from profiler_core.analysis.item import Item, group_item, kernel_item, name_key, operator_item
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.source_paths import source_paths
-from profiler_core.errors import FusionscopeError
 from profiler_core.model.compilation import Frame
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.ledger_runs import LedgerRuns
 from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 from profiler_core.units import format_per_step
 
 MOST_RELATED = 60
 _MOST_SOURCES = 6
-
-
-def pairs_with_ledger(comparison: Comparison) -> Iterator[Pair]:
-    """The pairs that can be matched, that which pages show first before the others."""
-    first = comparison.shown_first
-    for pair in sorted(comparison.pairs, key=lambda pair: pair.number != first):
-        if pair.not_explained is not None:
-            continue
-        try:
-            _ = pair.ledger
-        except FusionscopeError:
-            continue  # why is said on the page Fusion
-        yield pair
 
 
 def pair_of_run(comparison: Comparison, run: int) -> Pair | None:
@@ -47,51 +35,69 @@ def related_group(pair: Pair, number: int) -> Related:
     )
 
 
-def related_groups(pair: Pair, numbers: Iterable[int]) -> Relation:
+def related_groups(pair: Pair, numbers: Iterable[int], sentence: str = "") -> Relation:
     """Groups of a pair's ledger, the slowest first."""
     entries = slowest_first(related_group(pair, number) for number in numbers)
-    return Relation(
-        "became",
-        pair.labels,
-        tuple(entries[:MOST_RELATED]),
-        n_left_out=max(0, len(entries) - MOST_RELATED),
+    return _most(Relation("became", pair.labels, tuple(entries), sentence))
+
+
+def kernels_of_groups(
+    shown: LedgerRuns, groups: Sequence[FusionGroup], sentence: str = ""
+) -> Relation:
+    """The kernels of some groups in each run, the slowest first."""
+    return _most(Relation("kernels", shown.labels, kernel_entries(groups, shown.sides), sentence))
+
+
+def operators_of_groups(
+    shown: LedgerRuns, groups: Sequence[FusionGroup], sentence: str = ""
+) -> Relation:
+    """Their operators, or what was generated for them, in each run, the slowest first."""
+    times: dict[str, list[float | None]] = {}
+    for group in groups:
+        for n, (side, of_side) in enumerate(zip(shown.sides, shown.sides_of(group), strict=True)):
+            for operator in of_side.operators:
+                of_runs = times.setdefault(operator.op, [None] * len(shown.sides))
+                of_runs[n] = (of_runs[n] or 0.0) + group.per_step(operator.time_ns, side)
+    entries = slowest_first(
+        Related(op, operator_item(op), times_ns=tuple(of_runs)) for op, of_runs in times.items()
     )
+    return _most(Relation("operators", shown.labels, tuple(entries), sentence))
 
 
-def kernels_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> Relation:
-    """The kernels of some groups on both sides, the slowest first."""
-    entries = kernel_entries(groups)
-    return Relation(
-        "kernels",
-        pair.labels,
-        tuple(entries[:MOST_RELATED]),
-        n_left_out=max(0, len(entries) - MOST_RELATED),
-    )
+def _most(relation: Relation) -> Relation:
+    entries = relation.entries
+    n_left_out = max(0, len(entries) - MOST_RELATED)
+    return replace(relation, entries=entries[:MOST_RELATED], n_left_out=n_left_out)
 
 
-def kernel_entries(groups: Sequence[FusionGroup]) -> list[Related]:
-    """Each kernel of some groups, with its time per step on both sides; the slowest first."""
+def kernel_entries(
+    groups: Sequence[FusionGroup], sides: Sequence[int] = (0, 1)
+) -> tuple[Related, ...]:
+    """Each kernel of some groups, with its time per step on these sides; the slowest first."""
     times: dict[str, list[float]] = {}
     calls: dict[str, list[float]] = {}
     copies = set()  # and memsets: they are no kernels, and have no dossier
     for group in groups:
-        for side, of_side in enumerate((group.baseline, group.candidate)):
-            for kernel in of_side.kernels:
-                times.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(
+        for n, side in enumerate(sides):
+            for kernel in (group.baseline, group.candidate)[side].kernels:
+                times.setdefault(kernel.name, [0.0] * len(sides))[n] += group.per_step(
                     kernel.time_ns, side
                 )
                 if not kernel.is_kernel:
                     copies.add(kernel.name)
-                calls.setdefault(kernel.name, [0.0, 0.0])[side] += group.per_step(kernel.n, side)
-    return slowest_first(
+                calls.setdefault(kernel.name, [0.0] * len(sides))[n] += group.per_step(
+                    kernel.n, side
+                )
+    entries = slowest_first(
         Related(
             name,
             None if name in copies else kernel_item(name),
             _calls_text(calls[name]),
-            tuple(ns or None for ns in sides),
+            tuple(ns or None for ns in of_sides),
         )
-        for name, sides in times.items()
+        for name, of_sides in times.items()
     )
+    return tuple(entries)
 
 
 def _calls_text(calls: Sequence[float]) -> str:
@@ -109,32 +115,28 @@ def slowest_first(entries: Iterable[Related]) -> list[Related]:
     return sorted(entries, key=lambda entry: -entry.most_ns)
 
 
-def times_of_groups(pair: Pair, groups: Sequence[FusionGroup]) -> tuple[RunTime, ...]:
-    """Both sides of some groups together, with their device events per step."""
+def times_of_groups(shown: LedgerRuns, groups: Sequence[FusionGroup]) -> tuple[RunTime, ...]:
+    """Some groups together in each run, with their device events per step."""
     return tuple(
         RunTime(
             run,
-            pair.labels[side],
-            sum(
-                group.per_step((group.baseline, group.candidate)[side].time_ns, side)
-                for group in groups
-            ),
-            sum(
-                group.per_step((group.baseline, group.candidate)[side].n_events, side)
-                for group in groups
-            ),
+            label,
+            sum(group.per_step(shown.sides_of(group)[n].time_ns, side) for group in groups),
+            sum(group.per_step(shown.sides_of(group)[n].n_events, side) for group in groups),
         )
-        for side, run in enumerate((0, pair.number + 1))
+        for n, (run, label, side) in enumerate(
+            zip(shown.runs, shown.labels, shown.sides, strict=True)
+        )
     )
 
 
 def source_lines(
-    pair: Pair, groups: Iterable[FusionGroup], only: Item | None = None
+    told_by: Run, groups: Iterable[FusionGroup], only: Item | None = None
 ) -> tuple[SourceLine, ...]:
     """The lines that groups come from, with what the capture kept around them.
 
     Args:
-        pair: that the groups are of.
+        told_by: the run whose log says them.
         groups: of its ledger.
         only: the one line that is asked for; None: the first ones.
     """
@@ -144,10 +146,10 @@ def source_lines(
         for label, code in group.sources
         if only is None or name_key(label) == only.key
     }
-    files = source_paths(pair.candidate.code)
+    files = source_paths(told_by.code)
     lines = []
     for label, code in list(sources.items())[:_MOST_SOURCES]:
-        lines.append(source_line(pair.candidate, label, files.get(label, ""), code))
+        lines.append(source_line(told_by, label, files.get(label, ""), code))
     return tuple(lines)
 
 

@@ -9,8 +9,9 @@ from profiler_core.analysis.work import device_work
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.model.trace import KERNEL, TABLE_SCHEMAS, Trace
 from profiler_core.session.comparison import Comparison
-from profiler_core.session.dossier.common import pair_of_run, pairs_with_ledger, related_group
+from profiler_core.session.dossier.common import pair_of_run, related_group
 from profiler_core.session.dossier.kernel import kernel_dossier
+from profiler_core.session.dossier.ledger_runs import pairs_with_ledger
 from profiler_core.session.dossier.operator import operator_dossier
 
 

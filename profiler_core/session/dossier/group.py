@@ -10,7 +10,6 @@ from profiler_core.analysis.dossier.generated import generated_of_groups
 from profiler_core.analysis.dossier.launches import event_of_work
 from profiler_core.analysis.dossier.record import (
     Dossier,
-    Related,
     Relation,
     TimelineEvent,
 )
@@ -23,7 +22,7 @@ from profiler_core.analysis.dossier.roofline import (
     what_computes,
 )
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
-from profiler_core.analysis.item import Item, operator_item
+from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.wording.dossier import group_about, group_answer, missing_of_group
@@ -33,6 +32,7 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
     kernels_of_groups,
     modules_of,
+    operators_of_groups,
     pair_of_run,
     peaks_of_run,
     related_group,
@@ -41,6 +41,7 @@ from profiler_core.session.dossier.common import (
     times_of_groups,
 )
 from profiler_core.session.dossier.group_arguments import arguments_of_group, group_takes_lists
+from profiler_core.session.dossier.ledger_runs import LedgerRuns
 from profiler_core.session.pair import Pair
 
 _MOST_MEMBERS = 200
@@ -66,7 +67,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
     own = [_roofline(comparison, pair, group, n, products[n]) for n in (0, 1)]
     before, after = beside(own[0], own[1]), beside(own[1], own[0])
     rooflines = tuple(line for line in (before, after) if line is not None)
-    code = pair.candidate.code
+    code, shown = pair.candidate.code, LedgerRuns.of_pair(pair)
     arguments = arguments_of_group(pair, number, products)
     generated = generated_of_groups(code, [group]) if code is not None else ()
     return Dossier(
@@ -77,15 +78,15 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
             group, after, what_computes([op for ops in reversed(products) for op in ops])
         ),
         about=group_about(folded, group),
-        times=times_of_groups(pair, [group]),
+        times=times_of_groups(shown, [group]),
         modules=modules_of([group]),
         rooflines=rooflines,
         relations=(
             *_members(pair, folded, number),
-            kernels_of_groups(pair, [group]),
-            *_operators(pair, group),
+            kernels_of_groups(shown, [group]),
+            operators_of_groups(shown, [group]),
         ),
-        sources=source_lines(pair, [group]),
+        sources=source_lines(pair.candidate, [group]),
         arguments=arguments,
         measured=_measured(pair, group, number),
         generated=generated,
@@ -121,19 +122,6 @@ def _members(pair: Pair, folded: FoldedGroup, number: int) -> tuple[Relation, ..
             n_left_out=max(0, len(marked) - _MOST_MEMBERS),
         ),
     )
-
-
-def _operators(pair: Pair, group: FusionGroup) -> tuple[Relation, ...]:
-    times: dict[str, list[float | None]] = {}
-    for side, of_side in enumerate((group.baseline, group.candidate)):
-        for operator in of_side.operators:
-            times.setdefault(operator.op, [None, None])[side] = group.per_step(
-                operator.time_ns, side
-            )
-    entries = slowest_first(
-        Related(op, operator_item(op), times_ns=tuple(sides)) for op, sides in times.items()
-    )
-    return (Relation("operators", pair.labels, tuple(entries)),) if entries else ()
 
 
 def _products(pair: Pair, number: int, side: int) -> tuple[OpWork, ...]:

@@ -46,18 +46,14 @@ from profiler_core.analysis.wording.dossier import (
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.session.comparison import Comparison
-from profiler_core.session.dossier.common import (
-    pairs_with_ledger,
-    peaks_of_run,
-    related_groups,
-)
+from profiler_core.session.dossier.common import peaks_of_run, related_groups
+from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of
 from profiler_core.session.dossier.where import (
     modules_at,
     places_of_kernel,
     runs_at,
     sources_at,
 )
-from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 
 
@@ -77,8 +73,9 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     present = [side for side in sides if side.calls.n]
     rooflines, launches = _rooflines(present, row), _launches(present)
     told = [side for side in present if run in (None, side.number)]
-    pair, numbers = _groups(comparison, row)
-    groups = [] if pair is None else [pair.ledger.groups[number] for number in numbers]
+    shown, numbers = _groups(comparison, row)
+    pair = None if shown is None else shown.pair
+    groups = [] if shown is None else [shown.groups[number] for number in numbers]
     places = places_of_kernel(comparison, row.name)
     generated_calls = [call for side in present for call in side.generated_calls]
     recorded = tuple(entry for side in present for entry in side.arguments)
@@ -107,7 +104,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         generated=generated_of_calls(generated_calls),
         on_timeline=_on_timeline(sides),
         missing=(
-            *_missing_of_groups(comparison, pair, groups),
+            *_missing_of_groups(comparison, shown, groups),
             *_missing_of_runs(
                 sides,
                 arguments,
@@ -155,11 +152,11 @@ def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch])
 
 
 def _missing_of_groups(
-    comparison: Comparison, pair: Pair | None, groups: Sequence[FusionGroup]
+    comparison: Comparison, shown: LedgerRuns | None, groups: Sequence[FusionGroup]
 ) -> tuple[str, ...]:
-    has_log = pair is not None and pair.candidate.code is not None
+    has_log = shown is not None and shown.told_by.code is not None
     missing = missing_of_kernel_groups(
-        has_ledger=pair is not None,
+        has_ledger=shown is not None and shown.pair is not None,
         in_groups=bool(groups),
         has_sources=any(group.sources for group in groups),
         has_modules=any(group.module for group in groups),
@@ -307,22 +304,20 @@ def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
     )  # fmt: skip
 
 
-def _groups(comparison: Comparison, row: KernelRow) -> tuple[Pair | None, list[int]]:
-    """The first pair whose groups have it, the leading pair before the others, and which groups."""
+def _groups(comparison: Comparison, row: KernelRow) -> tuple[LedgerRuns | None, list[int]]:
+    """The first runs whose groups have it, the leading pair before the others, and which groups."""
     first = None
-    for pair in pairs_with_ledger(comparison):
-        first = first or pair
+    for shown in ledgers_of(comparison):
+        first = first or shown
         numbers = [
             number
-            for number, group in enumerate(pair.ledger.groups)
+            for number, group in enumerate(shown.groups)
             if any(
-                kernel.name == row.name
-                for side in (group.baseline, group.candidate)
-                for kernel in side.kernels
+                kernel.name == row.name for side in shown.sides_of(group) for kernel in side.kernels
             )
         ]
         if numbers:
-            return pair, numbers
+            return shown, numbers
     return first, []
 
 

@@ -1,9 +1,9 @@
 """`dossier(comparison, item)`: all that is known about one thing, whoever asks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from profiler_core.analysis.dossier.record import Dossier
+from profiler_core.analysis.dossier.record import Dossier, Relation
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item, ItemKind
 from profiler_core.analysis.trace_notes import cut_clause
@@ -69,9 +69,24 @@ def _of_cut_traces(comparison: Comparison, made: Dossier) -> Dossier:
         answer=made.answer if made.kind == "kernel" else "",  # a kernel's is of its calls
         times=tuple(times),
         arguments=tuple(arguments),
+        relations=tuple(_without_times(relation, cut) for relation in made.relations),
         rooflines=tuple(line for line in made.rooflines if line.label not in cut),
         missing=(f"What a step takes is not known: {cut_clause(cut)}", *made.missing),
     )
+
+
+def _without_times(relation: Relation, cut: Sequence[str]) -> Relation:
+    """Related things without what is per step of runs whose traces are cut."""
+    if set(cut).isdisjoint(relation.heads):
+        return relation
+    entries = []
+    for entry in relation.entries:
+        of_heads = zip(relation.heads, entry.times_ns, strict=True)
+        times = tuple(None if head in cut else ns for head, ns in of_heads)
+        # Beside a kernel stands how often it runs per step.
+        note = "" if relation.kind == "kernels" else entry.note
+        entries.append(replace(entry, note=note, times_ns=times))
+    return replace(relation, entries=tuple(entries))
 
 
 def _members(made: Dossier) -> set[Item]:

@@ -18,18 +18,18 @@ from profiler_core.analysis.wording.dossier import (
     operator_about,
     operator_answer,
 )
-from profiler_core.analysis.wording.sentence import listed
+from profiler_core.analysis.wording.places import listed_whole
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
     MOST_RELATED,
     kernel_entries,
     modules_of,
-    pairs_with_ledger,
     related_groups,
     slowest_first,
     source_lines,
 )
+from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
 from profiler_core.session.pair import Pair
 
 _SAME_TIME = 1e-3  # what sums of the same calls differ by at most, relative
@@ -44,22 +44,22 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     Raises:
         NothingToAnalyse: no trace has a call of this operator with device work.
     """
-    pair, numbers = _groups(comparison, item)
+    shown, numbers = _groups(comparison, item)
+    pair = None if shown is None else shown.pair
     works = {number: _work(comparison, number, item) for number in comparison.traced}
     named = [op for ops in works.values() for op in ops]
-    groups = [pair.ledger.groups[number] for number in numbers] if pair is not None else []
+    groups = [] if shown is None else [shown.groups[number] for number in numbers]
     name = _name(item, named, groups)
     became = _became(comparison, item)
     times = _own_times(comparison, works)
     further: tuple[RunTime, ...] = ()
     about: tuple[str, ...] = ()
-    if pair is not None and groups:
+    if pair is not None:
         own = times
         times, about = _beside_baseline(pair, groups, name, own)
         others = {run: of_run for run, of_run in became.items() if run != pair.number + 1}
         further, of_others = _of_others(comparison, others, name, own)
         about += of_others
-    has_log = pair is not None and pair.candidate.code is not None
     return Dossier(
         item=item,
         kind="operator",
@@ -73,25 +73,28 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         times=tuple(sorted((*times, *further), key=lambda time: time.run)),
         modules=modules_of(groups),
         relations=(
-            *((related_groups(pair, numbers),) if pair is not None and numbers else ()),
+            *((related_groups(pair, numbers),) if pair is not None else ()),
             _kernels(comparison, works, became),
         ),
-        sources=source_lines(pair, groups) if pair is not None else (),
+        sources=source_lines(shown.told_by, groups) if shown is not None else (),
         arguments=_arguments(comparison, works),
-        missing=_missing(named, groups, has_log=has_log),
+        missing=_missing(named, shown, groups),
     )
 
 
 def _missing(
-    calls: Sequence[OpWork], groups: Sequence[FusionGroup], *, has_log: bool
+    calls: Sequence[OpWork], shown: LedgerRuns | None, groups: Sequence[FusionGroup]
 ) -> tuple[str, ...]:
+    has_log = shown is not None and shown.told_by.code is not None
+    in_modules = [group for group in groups if group.phase != "update"]
     missing = missing_of_operator(
-        has_groups=bool(groups),
+        has_ledger=shown is not None and shown.pair is not None,
         has_calls=bool(calls),
         has_arguments=any(op.arguments for op in calls),
         has_shapes=any(op.dims for op in calls),
         has_unsized_list=any(op.has_unsized_list for op in calls),
-        has_sources=any(group.sources for group in groups),
+        has_sources=not groups or any(group.sources for group in groups),
+        has_modules=not in_modules or any(group.module for group in in_modules),
         has_log=has_log,
     )
     return (*missing, *missing_of_some(groups, has_log=has_log))
@@ -112,17 +115,17 @@ def _name(item: Item, works: Sequence[OpWork], groups: Sequence[FusionGroup]) ->
     )
 
 
-def _groups(comparison: Comparison, item: Item) -> tuple[Pair | None, list[int]]:
-    """The first pair whose groups have it, and which; None: no pair's have."""
-    of_pairs = ((pair, _numbers(pair, item)) for pair in pairs_with_ledger(comparison))
-    return next(((pair, numbers) for pair, numbers in of_pairs if numbers), (None, []))
+def _groups(comparison: Comparison, item: Item) -> tuple[LedgerRuns | None, list[int]]:
+    """The first runs whose groups have it, and which; None: no groups do."""
+    of_runs = ((shown, _numbers(shown.groups, item)) for shown in ledgers_of(comparison))
+    return next(((shown, numbers) for shown, numbers in of_runs if numbers), (None, []))
 
 
-def _numbers(pair: Pair, item: Item) -> list[int]:
-    """The groups of a pair's ledger that have an operator on either side."""
+def _numbers(groups: Sequence[FusionGroup], item: Item) -> list[int]:
+    """The groups that have an operator on either side."""
     return [
         number
-        for number, group in enumerate(pair.ledger.groups)
+        for number, group in enumerate(groups)
         if any(
             name_key(operator.op) == item.key
             for side in (group.baseline, group.candidate)
@@ -133,7 +136,9 @@ def _numbers(pair: Pair, item: Item) -> list[int]:
 
 def _became(comparison: Comparison, item: Item) -> dict[int, list[FusionGroup]]:
     """Place of a candidate -> its fusion groups that have an operator on either side."""
-    of_pairs = ((pair, _numbers(pair, item)) for pair in pairs_with_ledger(comparison))
+    of_pairs = (
+        (pair, _numbers(pair.ledger.groups, item)) for pair in pairs_with_ledger(comparison)
+    )
     return {
         pair.number + 1: [pair.ledger.groups[number] for number in numbers]
         for pair, numbers in of_pairs
@@ -265,10 +270,8 @@ def _kernels(
             times.setdefault(name, [None] * len(works))[side] = _per_step(comparison, number, ns)
             items[name] = kernel_item(name) if is_kernel else None
     if candidates := [comparison.labels[number] for number in works if number in became]:
-        sentence += (
-            f" Of {listed(candidates)} all kernels of its fusion groups are listed, whole, which "
-            "may replace other operators too."
-        )
+        whole = listed_whole("kernels of its fusion groups", "replace other operators", candidates)
+        sentence += f" {whole}"
     entries = slowest_first(
         Related(kernel, items.get(kernel, kernel_item(kernel)), times_ns=tuple(sides))
         for kernel, sides in times.items()

@@ -1,28 +1,52 @@
 """The dossiers of a module and of a line of code: the groups that lie there, slowest first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import isclose
 from typing import Literal
 
 from profiler_core.analysis.dossier.generated import generated_of_groups
-from profiler_core.analysis.dossier.record import Dossier, Relation, RunTime
+from profiler_core.analysis.dossier.record import Dossier, Related, Relation, RunTime
 from profiler_core.analysis.item import Item, module_item, name_key
 from profiler_core.analysis.ledger.group_modules import is_in_module
-from profiler_core.analysis.rows.modules import untold_sentence
-from profiler_core.analysis.wording.dossier import line_about, missing_of_place, times_answer
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.modules import ModuleRow
+from profiler_core.analysis.rows.modules import row_title, untold_sentence
+from profiler_core.analysis.wording.dossier import times_answer
+from profiler_core.analysis.wording.places import (
+    line_about,
+    listed_whole,
+    missing_of_place,
+    module_about,
+)
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
     kernels_of_groups,
     modules_of,
-    pairs_with_ledger,
+    operators_of_groups,
     related_groups,
+    slowest_first,
     source_lines,
     times_of_groups,
 )
-from profiler_core.session.pair import Pair
+from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of
 
-# (groups by their places, the times of the runs, the whole name, its answer, what else is said)
-Place = tuple[Sequence[int], tuple[RunTime, ...], str, str, tuple[str, ...]]
+_SAME_TIME = 1e-3  # what sums of the same calls differ by at most, relative
+_GENERATED = "triton_"
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the groups of some runs say of a module or a line."""
+
+    numbers: Sequence[int]  # of its groups, by their places; none: nothing
+    times: tuple[RunTime, ...]
+    title: str  # its whole name
+    answer: str
+    about: tuple[str, ...] = ()
+    works_for: str = ""  # what its groups do besides: "work for other modules"; "": nothing
+    modules: Relation | None = None  # in it
 
 
 def module_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -30,44 +54,71 @@ def module_dossier(comparison: Comparison, item: Item) -> Dossier:
 
     Its times are its own shares of the groups, which may work for other modules too.
     """
-    return _of_place(comparison, item, "module", lambda pair: _module_place(pair, item))
+    return _of_place(comparison, item, "module", lambda shown: _module_place(shown, item))
 
 
 def source_dossier(comparison: Comparison, item: Item) -> Dossier:
     """A line of code; raises NothingToAnalyse where no group comes from it."""
-    return _of_place(
-        comparison,
-        item,
-        "source line",
-        lambda pair: _line_place(pair, item),
-    )
+    return _of_place(comparison, item, "source line", lambda shown: _line_place(shown, item))
 
 
-def _module_place(pair: Pair, item: Item) -> Place:
-    tree, groups = pair.divided.modules, pair.ledger.groups
+def _module_place(shown: LedgerRuns, item: Item) -> Place:
+    tree = shown.divided.modules
     row = next(
         (row for row in (*tree.rows, *tree.by_class) if row.path and module_item(row.path) == item),
         None,
     )
     if row is None:
-        numbers = [n for n, group in enumerate(groups) if is_in_module(group.module, item.key)]
-        times = times_of_groups(pair, [groups[number] for number in numbers])
-        return numbers, times, item.key, times_answer(times), ()
+        numbers = [
+            n for n, group in enumerate(shown.groups) if is_in_module(group.module, item.key)
+        ]
+        times = times_of_groups(shown, [shown.groups[number] for number in numbers])
+        return Place(numbers, times, item.key, times_answer(times))
     times = tuple(
         RunTime(
             run,
-            pair.labels[side],
+            label,
             row.step_ns(side),
             row.per_step(row.sides[side].n_kernels + row.sides[side].n_copies, side),
         )
-        for side, run in enumerate((0, pair.number + 1))
+        for run, label, side in zip(shown.runs, shown.labels, shown.sides, strict=True)
     )
-    answer = untold_sentence(tree, pair.labels) or times_answer(times)
-    return row.groups, times, row.path, answer, ()
+    wholes = times_of_groups(shown, [shown.groups[number] for number in row.groups])
+    is_whole = all(
+        isclose(own.time_ns or 0.0, whole.time_ns or 0.0, rel_tol=_SAME_TIME)
+        for own, whole in zip(times, wholes, strict=True)
+    )
+    labels = shown.labels[0], shown.labels[-1]
+    return Place(
+        row.groups,
+        times,
+        row.path,
+        untold_sentence(tree, labels) or times_answer(times),
+        module_about(row, zip(shown.labels, shown.sides, strict=True)),
+        "" if is_whole else "work for other modules",
+        None if shown.pair is not None else _modules_in(shown, row),
+    )
 
 
-def _line_place(pair: Pair, item: Item) -> Place:
-    groups = pair.ledger.groups
+def _modules_in(shown: LedgerRuns, row: ModuleRow) -> Relation:
+    """The modules right below one, or those that are one row together."""
+    rows: Iterable[ModuleRow] = shown.divided.modules.rows[1:]
+    members = set(row.members)
+    entries = slowest_first(
+        Related(
+            row_title(each) if members else each.name,
+            module_item(each.path),
+            each.class_name if each.class_name != each.name else "",
+            tuple(each.step_ns(side) or None for side in shown.sides),
+        )
+        for each in rows
+        if (each.path in members if members else each.above == row.path)
+    )
+    return Relation("modules", shown.labels, tuple(entries))
+
+
+def _line_place(shown: LedgerRuns, item: Item) -> Place:
+    groups = shown.groups
     label_of = {
         number: label
         for number, group in enumerate(groups)
@@ -75,49 +126,69 @@ def _line_place(pair: Pair, item: Item) -> Place:
         if name_key(label) == item.key
     }
     own = [groups[number] for number in label_of]
-    times = times_of_groups(pair, own)
+    times = times_of_groups(shown, own)
     title = next(iter(label_of.values()), item.key)
     others = {label: None for group in own for label, _ in group.sources if label != title}
     nowhere = [group for group in groups if not group.sources and group.phase != "update"]
-    unplaced_ns = (
-        sum(each.baseline_step_ns for each in nowhere),
-        sum(each.candidate_step_ns for each in nowhere),
-    )
+    unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
     about = line_about(tuple(others), unplaced_ns)
-    return tuple(label_of), times, title, times_answer(times), about
+    return Place(tuple(label_of), times, title, times_answer(times), about)
 
 
 def _of_place(
     comparison: Comparison,
     item: Item,
     kind: Literal["module", "source line"],
-    place_of: Callable[[Pair], Place],
+    place_of: Callable[[LedgerRuns], Place],
 ) -> Dossier:
-    for pair in pairs_with_ledger(comparison):
-        ledger = pair.ledger
-        numbers, times, title, answer, about = place_of(pair)
-        if not numbers:
+    for shown in ledgers_of(comparison):
+        place = place_of(shown)
+        if not place.numbers:
             continue
-        groups = [ledger.groups[number] for number in numbers]
-        sources = source_lines(pair, groups, item if item.kind == "source" else None)
-        code = pair.candidate.code
-        generated = generated_of_groups(code, groups) if code is not None else ()
-        kernels: Relation = kernels_of_groups(pair, groups)
+        groups = [shown.groups[number] for number in place.numbers]
+        log = shown.told_by
+        sources = source_lines(log, groups, item if item.kind == "source" else None)
+        generated = generated_of_groups(log.code, groups) if log.code is not None else ()
         return Dossier(
             item=item,
             kind=kind,
-            title=title,
-            answer=answer,
-            about=about,
-            times=times,
+            title=place.title,
+            answer=place.answer,
+            about=place.about,
+            times=place.times,
             modules=modules_of(groups) if kind == "source line" else (),
-            relations=(related_groups(pair, numbers), kernels),
+            relations=_relations(shown, place, groups),
             sources=sources,
             generated=generated,
-            missing=missing_of_place(has_log=code is not None, has_code=bool(generated)),
+            missing=missing_of_place(
+                has_log=log.code is not None,
+                has_code=bool(generated),
+                runs_generated=shown.pair is not None or any(map(_is_generated, groups)),
+                has_sources=bool(sources) or shown.pair is not None,
+            ),
         )
     raise NothingToAnalyse(
         f"No fusion group of these runs lies in the {kind} {item.key}.",
         remedy="Groups know their lines and modules by the compiled run's structured log "
         "(TORCH_TRACE): capture with it, or choose the runs that the link was made for.",
     )
+
+
+def _relations(
+    shown: LedgerRuns, place: Place, groups: Sequence[FusionGroup]
+) -> tuple[Relation, ...]:
+    """Its groups and their kernels; of a run alone, whose groups are no news, what ran in them."""
+
+    def whole(what: str) -> str:
+        return listed_whole(what, place.works_for) if place.works_for else ""
+
+    kernels = kernels_of_groups(shown, groups, whole("kernels of its fusion groups"))
+    if shown.pair is not None:
+        return related_groups(shown.pair, place.numbers, whole("its fusion groups")), kernels
+    operators = operators_of_groups(shown, groups, whole("operators of its fusion groups"))
+    modules = (place.modules,) if place.modules is not None else ()
+    return kernels, operators, *modules
+
+
+def _is_generated(group: FusionGroup) -> bool:
+    return any(kernel.name.startswith(_GENERATED) for kernel in group.candidate.kernels)

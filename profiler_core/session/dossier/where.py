@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from profiler_core.analysis.dossier.record import SourceLine
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.session.comparison import Comparison
-from profiler_core.session.dossier.common import modules_of, pairs_with_ledger, source_lines
-from profiler_core.session.pair import Pair
+from profiler_core.session.dossier.common import modules_of, source_lines
+from profiler_core.session.dossier.ledger_runs import ledgers_of
+from profiler_core.session.run import Run
 
 
 @dataclass(frozen=True)
@@ -15,22 +16,22 @@ class RunPlaces:
     """The fusion groups that have a kernel in one run."""
 
     label: str  # of the run
-    pair: Pair  # of whose ledger they are
+    told_by: Run  # whose log says their lines
     groups: tuple[FusionGroup, ...]
 
 
 def places_of_kernel(comparison: Comparison, name: str) -> list[RunPlaces]:
     """Of each run in whose groups a kernel is, the baseline first; none where nothing matches."""
     places: list[RunPlaces] = []
-    for pair in pairs_with_ledger(comparison):
-        for side, label in enumerate(pair.labels):
+    for shown in ledgers_of(comparison):
+        for n, label in enumerate(shown.labels):
             groups = tuple(
                 group
-                for group in pair.ledger.groups
-                if any(k.name == name for k in (group.baseline, group.candidate)[side].kernels)
+                for group in shown.groups
+                if any(kernel.name == name for kernel in shown.sides_of(group)[n].kernels)
             )
-            if groups and (side or all(place.label != label for place in places)):
-                places.append(RunPlaces(label, pair, groups))
+            if groups and (n or all(place.label != label for place in places)):
+                places.append(RunPlaces(label, shown.told_by, groups))
     return places
 
 
@@ -43,7 +44,7 @@ def sources_at(places: Sequence[RunPlaces]) -> tuple[SourceLine, ...]:
     """The first lines of each run, each once."""
     lines: dict[str, SourceLine] = {}
     for place in places:
-        for line in source_lines(place.pair, place.groups):
+        for line in source_lines(place.told_by, place.groups):
             lines.setdefault(line.label, line)
     return tuple(lines.values())
 

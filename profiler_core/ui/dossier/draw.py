@@ -36,6 +36,7 @@ _RELATIONS = {
     "became": "Fusion groups, slowest first",
     "kernels": "Kernels, slowest first",
     "operators": "Operators",
+    "modules": "Modules in it, slowest first",
     "members": "Similar groups, slowest first",
     "breaks": "Graph breaks",
     "parts": "Where its step goes",

@@ -1,0 +1,75 @@
+"""What the dossiers of a module and of a source line say in sentences."""
+
+from collections.abc import Iterable, Sequence
+
+from profiler_core.analysis.modules import ModuleRow
+from profiler_core.analysis.wording.dossier import NEEDS_LOG, unknown_line
+from profiler_core.analysis.wording.sentence import listed
+from profiler_core.units import format_count, format_duration
+
+_MOST_LINES = 4  # in a sentence
+
+
+def listed_whole(what: str, may: str, runs: Sequence[str] = ()) -> str:
+    """That a list has more than the time that its dossier counts.
+
+    Args:
+        what: is listed: "kernels of its fusion groups".
+        may: they do besides: "replace other operators".
+        runs: that it is true of; (): of all.
+    """
+    every = f"Of {listed(runs)} all" if runs else "All"
+    return f"{every} {what} are listed, whole, which may {may} too."
+
+
+def module_about(row: ModuleRow, runs: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+    """What of its time is of kernels that work for other modules too.
+
+    Args:
+        row: the module.
+        runs: name of each run, and which of the row's sides is its.
+    """
+    parts = [
+        f"{format_duration(row.per_step(shared_ns, side))} of it in {label}"
+        for label, side in runs
+        if (shared_ns := row.sides[side].shared_ns)
+    ]
+    if not parts:
+        return ()
+    verb = "is" if len(parts) == 1 else "are"
+    return (f"{listed(parts)} {verb} its part of kernels that work for other modules too.",)
+
+
+def line_about(others: Sequence[str], unplaced_ns: Sequence[float]) -> tuple[str, ...]:
+    """What the time of a line has of other lines, and what it may lack.
+
+    Args:
+        others: lines that its fusion groups compute too.
+        unplaced_ns: of groups of which no line is known, per step of each run.
+    """
+    sentences = []
+    if others:
+        n_more = len(others) - _MOST_LINES
+        more = [f"{format_count(n_more)} more"] if n_more > 0 else []
+        sentences.append(
+            f"Its fusion groups compute {listed([*others[:_MOST_LINES], *more])} too: their whole "
+            "time counts here."
+        )
+    if any(unplaced_ns):
+        take = " → ".join(map(format_duration, unplaced_ns))
+        sentences.append(
+            f"Groups of which no line is known take {take} per step: some may be of this line."
+        )
+    return tuple(sentences)
+
+
+def missing_of_place(
+    *, has_log: bool, has_code: bool, runs_generated: bool, has_sources: bool
+) -> tuple[str, ...]:
+    """One sentence for each part of a module's or a line's dossier that is not known."""
+    code = "the log names no call for it." if has_log else NEEDS_LOG
+    sentences = (
+        (has_code or not runs_generated, f"What was generated for it is not known: {code}"),
+        (has_sources, unknown_line(has_log=has_log)),
+    )
+    return tuple(sentence for known, sentence in sentences if not known)

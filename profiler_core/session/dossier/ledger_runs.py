@@ -1,0 +1,82 @@
+"""The runs whose fusion groups a dossier shows: a baseline and a candidate, or a run alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from profiler_core.analysis.ledger.result import FusionGroup, GroupSide
+from profiler_core.errors import FusionscopeError
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.divided import Divided
+from profiler_core.session.pair import Pair
+from profiler_core.session.run import Run
+
+
+@dataclass(frozen=True)
+class LedgerRuns:
+    """Runs with a ledger. A run alone is faced with itself: of its groups one side is shown."""
+
+    labels: tuple[str, ...]  # the baseline's and the candidate's, or the run's own
+    runs: tuple[int, ...]  # their places in the comparison
+    sides: tuple[int, ...]  # of a group, that of each run
+    told_by: Run  # whose logs say lines and generated code
+    source: Pair | Run
+
+    @classmethod
+    def of_pair(cls, pair: Pair) -> "LedgerRuns":
+        """Both of a pair that can be matched."""
+        return cls(pair.labels, (0, pair.number + 1), (0, 1), pair.candidate, pair)
+
+    @property
+    def pair(self) -> Pair | None:
+        """None: the run is alone."""
+        return self.source if isinstance(self.source, Pair) else None
+
+    @cached_property
+    def groups(self) -> tuple[FusionGroup, ...]:
+        """Of the ledger."""
+        pair = self.pair
+        return (self.divided if pair is None else pair).ledger.groups
+
+    @property
+    def divided(self) -> Divided:
+        """Their device time by nn.Module and by operator."""
+        return self.source.divided
+
+    def sides_of(self, group: FusionGroup) -> tuple[GroupSide, ...]:
+        """A group's side of each run."""
+        both = group.baseline, group.candidate
+        return tuple(both[side] for side in self.sides)
+
+
+def pairs_with_ledger(comparison: Comparison) -> Iterator[Pair]:
+    """The pairs that can be matched, that which pages show first before the others."""
+    first = comparison.shown_first
+    for pair in sorted(comparison.pairs, key=lambda pair: pair.number != first):
+        if pair.not_explained is not None:
+            continue
+        try:
+            _ = pair.ledger
+        except FusionscopeError:
+            continue  # why is said on the page Fusion
+        yield pair
+
+
+def ledgers_of(comparison: Comparison) -> Iterator[LedgerRuns]:
+    """Those of `pairs_with_ledger`; without any candidate that of the run alone."""
+    yield from map(LedgerRuns.of_pair, pairs_with_ledger(comparison))
+    alone = ledger_of_run_alone(comparison)
+    if alone is not None:
+        yield alone
+
+
+def ledger_of_run_alone(comparison: Comparison) -> LedgerRuns | None:
+    """The groups of a run without any candidate; None: it has one, or its trace has no work."""
+    if comparison.pairs:
+        return None
+    run = comparison.baseline
+    try:
+        _ = run.divided
+    except FusionscopeError:
+        return None  # why is said on the page Modules
+    return LedgerRuns(comparison.labels[:1], (0,), (1,), run, run)

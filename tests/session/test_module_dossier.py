@@ -1,0 +1,166 @@
+"""The dossier of a module, of a pair and of a run alone, and what its kernels say of modules."""
+
+import gzip
+import json
+from collections import Counter
+from math import isclose
+from pathlib import Path
+
+import pytest
+
+from profiler_core.analysis.dossier.record import Dossier, Relation
+from profiler_core.analysis.item import kernel_item, module_item, operator_item, source_item
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.make import dossier
+from profiler_core.session.search import search_index
+from profiler_core.ui.dossier.draw import dossier_html
+from tests.larger import LARGER
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+STACK = LARGER / "captures" / "resnet50_b1.eager+stack"
+BLOCK = "ResNet_0.Sequential_6.Bottleneck_13"
+CONVOLUTION = f"{BLOCK}.Conv2d_44"
+
+
+@pytest.fixture(scope="module")
+def alone() -> Comparison:
+    return Comparison.open([STACK])
+
+
+@pytest.fixture(scope="module")
+def compiled_alone() -> Comparison:
+    return Comparison.open([SAMPLES / "bert" / "default"])
+
+
+def relation(of: Dossier, kind: str) -> Relation:
+    return next(relation for relation in of.relations if relation.kind == kind)
+
+
+def kernels_in(module: str) -> tuple[Counter[str], int]:
+    """us by name of what is launched while a module is called, and the steps, from the JSON."""
+    events = json.loads(gzip.decompress((STACK / "trace.json.gz").read_bytes()))["traceEvents"]
+    whole = [event for event in events if event.get("ph") == "X"]
+    spans = [
+        (event["ts"], event["ts"] + event["dur"])
+        for event in whole
+        if event["name"] == f"nn.Module: {module}"
+    ]
+    launched = {
+        event["args"]["correlation"]
+        for event in whole
+        if event.get("cat") in ("cuda_runtime", "cuda_driver")
+        and any(begin <= event["ts"] < end for begin, end in spans)
+    }
+    times: Counter[str] = Counter()
+    for event in whole:
+        is_work = event.get("cat") in ("kernel", "gpu_memset", "gpu_memcpy")
+        if is_work and event["args"]["correlation"] in launched:
+            times[event["name"]] += event["dur"]
+    return times, sum(event["name"].startswith("ProfilerStep#") for event in whole) // 2
+
+
+def test_a_module_of_a_run_alone_has_its_kernels_operators_and_modules(alone: Comparison) -> None:
+    """Its search hit led to "No fusion group of these runs lies in the module"."""
+    (hit,) = search_index(alone).search("Conv2d_44", 5)
+    made = dossier(alone, hit.item)
+    times, n_steps = kernels_in("Conv2d_44")
+    listed = {entry.title: entry.times_ns[0] for entry in relation(made, "kernels").entries}
+    assert listed == pytest.approx({name: 1000 * us / n_steps for name, us in times.items()})
+    assert (
+        made.times[0].time_ns == pytest.approx(hit.step_ns) == pytest.approx(sum(listed.values()))
+    )
+    assert made.answer == "32.5 µs per step."
+    assert [entry.title for entry in relation(made, "operators").entries] == ["aten::conv2d"]
+    assert all(each.heads == (alone.labels[0],) for each in made.relations)
+    (line,) = (each for each in made.missing if each.startswith("Which line"))
+    assert "TORCH_TRACE" in line
+    assert not any("generated" in each for each in made.missing)  # nothing was
+
+    block = dossier(alone, module_item(BLOCK))
+    inside = relation(block, "modules").entries
+    assert inside[0].item == module_item(CONVOLUTION)
+    assert inside[0].times_ns == (made.times[0].time_ns,)
+    longest = [entry.most_ns for entry in inside]
+    assert longest == sorted(longest, reverse=True)
+    assert "Modules in it" in dossier_html(block)
+
+
+@pytest.mark.parametrize("run", ["alone", "compiled_alone"])
+def test_each_module_that_the_page_lists_opens(run: str, request: pytest.FixtureRequest) -> None:
+    runs: Comparison = request.getfixturevalue(run)
+    tree = runs.baseline.divided.modules
+    rows = [row for row in (*tree.rows, *tree.by_class) if row.path]
+    assert len(rows) > 100
+    for row in rows:
+        made = dossier(runs, module_item(row.path))
+        assert made.times[0].time_ns == row.step_ns(1)
+        kernels_ns = sum(entry.most_ns for entry in relation(made, "kernels").entries)
+        is_whole = isclose(kernels_ns, row.step_ns(1), rel_tol=1e-3)
+        assert bool(relation(made, "kernels").sentence) is not is_whole
+
+
+def test_lines_of_a_compiled_run_alone_are_found_and_open(compiled_alone: Comparison) -> None:
+    made = dossier(compiled_alone, module_item("encoder.layer.3.attention.self.query"))
+    assert made.sources
+    assert made.missing == ()
+    for line in made.sources:
+        item = source_item(line.label)
+        assert item in {hit.item for hit in search_index(compiled_alone).search(line.label, 5)}
+        of_line = dossier(compiled_alone, item)
+        assert "encoder.layer.3.attention.self.query" in of_line.modules
+
+
+def test_a_kernel_of_a_run_alone_says_its_modules_and_that_no_line_is_known(
+    alone: Comparison,
+) -> None:
+    """They stood on page Modules alone."""
+    name = relation(dossier(alone, module_item(CONVOLUTION)), "kernels").entries[0].title
+    for item in (kernel_item(name), operator_item("aten::conv2d")):
+        made = dossier(alone, item)
+        assert CONVOLUTION in made.modules
+        assert sum(each.startswith("Which line") for each in made.missing) == 1
+        assert not any(each.startswith("The module") for each in made.missing)
+
+
+def test_where_no_file_names_modules_a_run_alone_says_so() -> None:
+    runs = Comparison.open([SAMPLES / "customcnn" / "eager"])
+    for item in (kernel_item(runs.kernels[0].name), operator_item("aten::conv2d")):
+        missing = dossier(runs, item).missing
+        assert "The module is not known: no file names modules by path." in missing
+
+
+def test_groups_that_work_for_other_modules_too_are_said_to_be_listed_whole() -> None:
+    """Kernels of 1.01 ms stood below a module of 845 µs without a word."""
+    runs = Comparison.open([SAMPLES / "resnet50" / name for name in ("eager", "default")])
+    tree = runs.pairs[0].divided.modules
+    n_shared = 0
+    for row in tree.rows[2:30]:
+        made = dossier(runs, module_item(row.path))
+        groups, kernels = relation(made, "became"), relation(made, "kernels")
+        wholes = [sum(entry.times_ns[side] or 0.0 for entry in groups.entries) for side in (0, 1)]
+        is_whole = all(
+            isclose(time.time_ns or 0.0, whole, rel_tol=1e-3)
+            for time, whole in zip(made.times, wholes, strict=True)
+        )
+        n_shared += not is_whole
+        for what, each in (
+            ("its fusion groups", groups),
+            ("kernels of its fusion groups", kernels),
+        ):
+            whole = f"All {what} are listed, whole, which may work for other modules too."
+            assert each.sentence == ("" if is_whole else whole)
+        is_shared = any(side.shared_ns for side in row.sides)
+        assert is_shared is any("its part of kernels that work for" in text for text in made.about)
+    assert n_shared
+
+
+def test_what_is_left_of_a_cut_trace_has_no_time_per_step(tmp_path: Path) -> None:
+    plain = gzip.decompress((STACK / "trace.json.gz").read_bytes())
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(plain[: len(plain) * 3 // 5], compresslevel=1))
+    made = dossier(Comparison.open([path]), module_item(BLOCK))
+    assert made.answer == "" and made.times[0].is_cut
+    entries = [entry for each in made.relations for entry in each.entries]
+    assert entries and not any(entry.most_ns for entry in entries)
+    assert not any("calls" in entry.note for entry in entries)
+    assert made.missing[0].startswith("What a step takes is not known")
