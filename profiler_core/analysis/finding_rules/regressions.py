@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
+from profiler_core.analysis.handed_more import HandedMore, handed_more
 from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.ledger.added_biases import biases_ns
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.tensor_cores import uses_tensor_cores
+from profiler_core.analysis.wording.groups import handed_sentence
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_duration
 
@@ -32,6 +34,14 @@ _OTHER_ATTENTION = re.compile(r"fmha_cutlass|efficient_attention", re.I)
 _ATOMIC = re.compile(r"tl\.atomic_add\(")
 # By its type, or CUTLASS's kernels for it, whose names have no type.
 _TF32 = re.compile(r"tf32|cutlass_80_tensorop_s1688(?:gemm|fprop|dgrad|wgrad)", re.I)
+
+_BESIDE = "kernels and generated code of both sides stand beside each other."
+_NO_MASK = (
+    "Leave the mask out as the baseline does. Code that looks whether a mask masks anything, as "
+    "that of transformers, cannot while it is traced: pass attention_mask=None where nothing is "
+    "masked, or is_causal=True."
+)
+_HAND_THE_SAME = "Hand these operators the shapes and types that the baseline hands them."
 
 
 @dataclass(frozen=True)
@@ -146,16 +156,33 @@ def slower_by(cause: _Cause) -> Rule:
 
 
 def slower_groups(facts: Facts) -> Finding | None:
-    """Groups that got slower, and nothing in the files says why."""
+    """Groups that got slower without a cause in their kernels; it may be what they are handed."""
     lines = [line for line in _lost(facts) if _cause_of(facts, line) is None]
     return _finding(
         facts,
         lines,
         "slower_groups",
         "Parts of the step are slower than in the baseline.",
-        "No cause is seen in the files. Open these groups on Fusion: kernels and generated code of "
-        "both sides stand beside each other.",
+        _advice([_handed(facts, line) for line in lines]),
     )
+
+
+def _handed(facts: Facts, line: FoldedGroup) -> HandedMore | None:
+    """What the first group of a line is handed beside what the baseline's side is."""
+    if facts.ledger is None or facts.baseline is None:
+        return None
+    return handed_more(facts.ledger, line.numbers[0], facts.baseline, facts.trace)
+
+
+def _advice(handed: list[HandedMore | None]) -> str:
+    """What to do about groups, by what each is handed more than in the baseline."""
+    known = [more for more in handed if more is not None]
+    if not known:
+        return f"No cause is seen in the files. Open these groups on Fusion: {_BESIDE}"
+    advice = _NO_MASK if all(more.is_mask for more in known) else _HAND_THE_SAME
+    if len(known) == len(handed):
+        return advice
+    return f"{advice} Of the others no cause is seen: open them on Fusion, where {_BESIDE}"
 
 
 def _finding(
@@ -174,7 +201,7 @@ def _finding(
         change=change,
         title=title,
         evidence=f"{_listed(lines)}: {format_duration(lost)} per step more "
-        f"({facts.share_text(lost, ' of the step')}). {_kernels(lines[0])}",
+        f"({facts.share_text(lost, ' of the step')}). {_kernels(lines[0])}{_more(facts, lines)}",
         advice=advice,
         page="fusion",
         prediction=facts.gain(change, lost),
@@ -208,6 +235,13 @@ def _kernels(line: FoldedGroup) -> str:
         name = short_kernel_name(longest.name, 60)
         sides.append(f"{name}{f' and {n - 1} more' if n > 1 else ''}")
     return f"Of the first: {' → '.join(sides)}."
+
+
+def _more(facts: Facts, lines: list[FoldedGroup]) -> str:
+    """What the groups of the evidence are handed more than in the baseline, each thing once."""
+    handed = [_handed(facts, line) for line in lines[:_SHOWN]]
+    sentences = dict.fromkeys(handed_sentence(more) for more in handed if more is not None)
+    return "".join(f" {sentence}" for sentence in sentences)
 
 
 def _place(line: FoldedGroup) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from profiler_core.analysis.dossier.record import Launch, RunTime
 from profiler_core.analysis.dossier.roofline import Roofline
+from profiler_core.analysis.handed_more import HandedMore
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import COPIES_INPUTS, FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.ranks.job import CollectiveRow
 from profiler_core.analysis.ranks.job_summary import BESIDE_A_COLLECTIVE
-from profiler_core.analysis.wording.groups import how_known, what_kind, what_slows
+from profiler_core.analysis.wording.groups import handed_sentence, how_known, what_kind, what_slows
 from profiler_core.analysis.wording.sentence import capitalised, listed
 from profiler_core.units import (
     format_bytes,
@@ -185,9 +186,13 @@ def group_answer(group: FusionGroup, line: Roofline | None, computes: str) -> st
     return f"{'; '.join(parts)}."
 
 
-def group_about(folded: FoldedGroup, group: FusionGroup) -> tuple[str, ...]:
+def group_about(
+    folded: FoldedGroup, group: FusionGroup, more: HandedMore | None = None
+) -> tuple[str, ...]:
     """What made it slower, how sure the match is, when it runs, and how many like it there are."""
     sentences = [text] if (text := what_slows(group)) else []
+    if more is not None:
+        sentences.append(handed_sentence(more))
     n = len(folded.groups)
     if n > 1:
         sentences.append(

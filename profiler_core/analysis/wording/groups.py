@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from profiler_core.analysis.handed_more import HandedMore
 from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
 from profiler_core.analysis.wording.sentence import listed
@@ -100,6 +101,13 @@ def _with_times(kernels: Mapping[str, float], label_of: Mapping[str, str]) -> st
     if rest := [ns for _, ns in slowest[_MOST_KERNELS:]]:
         entries.append(f"{format_count(len(rest))} more ({format_duration(sum(rest))})")
     return listed(entries)
+
+
+def handed_sentence(more: HandedMore) -> str:
+    """For instance: aten::mm is handed 8×1024 f32, in the baseline 8×1000 f32."""
+    what = f"an attention mask of {more.after}" if more.is_mask else more.after
+    beside = f"in the baseline {more.before}" if more.before else "which the baseline leaves out"
+    return f"{more.operator} is handed {what}, {beside}."
 
 
 def how_ledger_knows(ledger: FusionLedger) -> str:

@@ -22,6 +22,7 @@ from profiler_core.analysis.dossier.roofline import (
     what_computes,
 )
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
+from profiler_core.analysis.handed_more import HandedMore, handed_more
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
@@ -77,7 +78,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         answer=group_answer(
             group, after, what_computes([op for ops in reversed(products) for op in ops])
         ),
-        about=group_about(folded, group),
+        about=group_about(folded, group, _handed_more(pair, number)),
         times=times_of_groups(shown, [group]),
         modules=modules_of([group]),
         rooflines=rooflines,
@@ -122,6 +123,14 @@ def _members(pair: Pair, folded: FoldedGroup, number: int) -> tuple[Relation, ..
             n_left_out=max(0, len(marked) - _MOST_MEMBERS),
         ),
     )
+
+
+def _handed_more(pair: Pair, number: int) -> HandedMore | None:
+    """What its operator is handed beside what the baseline's side is, where both traces tell."""
+    before, after = (run.worked_trace for run in pair.runs)
+    if before is None or after is None:
+        return None
+    return handed_more(pair.ledger, number, before, after)
 
 
 def _products(pair: Pair, number: int, side: int) -> tuple[OpWork, ...]:
