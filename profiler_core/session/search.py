@@ -18,6 +18,7 @@ from profiler_core.analysis.item import (
 )
 from profiler_core.analysis.ledger.group_modules import without_module
 from profiler_core.analysis.ledger.result import Became, FusionGroup
+from profiler_core.analysis.lines import times_by_line
 from profiler_core.analysis.modules import STEP
 from profiler_core.analysis.search import SearchEntry, SearchIndex
 from profiler_core.analysis.wording.sentence import listed
@@ -266,10 +267,12 @@ def _findings(comparison: Comparison) -> Iterator[SearchEntry]:
 def _lines(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
     times: dict[tuple[str, str], list[float]] = {}
     for group in divided.ledger.groups:
+        of_lines = times_by_line(group)
         for source in group.sources:
+            before, after = of_lines[source[0]]
             of_line = times.setdefault(source, [0.0, 0.0])
-            of_line[0] += group.baseline_step_ns
-            of_line[1] += group.candidate_step_ns
+            of_line[0] += before
+            of_line[1] += after
     for (line, code), (before_ns, after_ns) in times.items():
         yield SearchEntry(
             "source line", line, code.strip(), source_item(line), max(before_ns, after_ns),

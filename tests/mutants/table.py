@@ -398,6 +398,11 @@ MUTANTS = (
         "summary.per_step(pace * summary", "summary.per_step(summary", ("test_measures.py",),
     ),
     Mutant(
+        "lines.py", "a line has its part by what it took in the baseline",
+        "after = _divided(group.candidate, labels, before)",
+        "after = _divided(group.candidate, labels, {})", ("test_lines.py",),
+    ),
+    Mutant(
         "modules.py", "a bias that a kernel adds is its convolution's work",
         "own = added.baseline_ns / len(added.modules) if times else 1.0", "own = 0.0",
         ("test_added_biases.py",),

@@ -21,6 +21,7 @@ from profiler_core.analysis.ledger.result import (
     GroupSide,
     KernelTime,
     Kind,
+    LineWork,
     ModuleWork,
     OperatorTime,
 )
@@ -65,6 +66,7 @@ def share(
     outputs: Mapping[int, tuple[tuple[int, ...], str]],
     undecided: Collection[int],
     works_for: Mapping[int, OfModules],
+    sources: Mapping[int, Mapping[str, str]],
 ) -> GroupSide:
     """Add up some units of one side, by operator and by kernel.
 
@@ -75,6 +77,7 @@ def share(
         outputs: what is known of results, by number in the first step.
         undecided: units, by number in the first step, that another group explains equally well.
         works_for: the modules of a unit's operators, by number in the first step.
+        sources: a unit's source lines with their code, likewise.
     """
     step = alike[0].step if alike else None
     graph_of = {e.run: e.graph for e in side.executions[step.index]} if step else {}
@@ -83,6 +86,7 @@ def share(
     kernels: dict[tuple[str, str], list[int]] = {}
     calls: dict[tuple[int, int], None] = {}
     works: dict[OfModules, _Work] = {}
+    lines: Counter[tuple[str, ...]] = Counter()
     total = undecidable = n_events = largest = 0
     for number, position in places:
         for one_form in alike:
@@ -107,6 +111,7 @@ def share(
             record[3] += n_copies
             work = works.setdefault(works_for.get(number, ()), _Work())
             work.add(n_kernels, n_copies, time, moved[-1])
+            lines[tuple(sources.get(number, ()))] += time
             total += time
             undecidable += time if number in undecided else 0
             n_events += len(unit.events) * n
@@ -124,6 +129,7 @@ def share(
         bytes_read=_total([None if record is None else record[0] for record in moved]),
         bytes_written=_total([None if record is None else record[1] for record in moved]),
         undecidable_ns=undecidable,
+        lines=tuple(LineWork(labels, time) for labels, time in lines.items()),
         modules=_records(works),
         counts_once=_counts_once(places, alike),
         largest_bytes=largest,

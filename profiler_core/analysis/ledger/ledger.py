@@ -161,7 +161,7 @@ def _class_groups(
             shares.append(
                 share(
                     sides[which], places, alike[which], match.outputs[which], unsure[which],
-                    works_for[which],
+                    works_for[which], match.sources[which],
                 )
             )  # fmt: skip
         groups.append(

@@ -72,6 +72,14 @@ class ModuleWork:
 
 
 @dataclass(frozen=True)
+class LineWork:
+    """What a group's kernels that come from the same source lines do together."""
+
+    labels: tuple[str, ...]  # "models.py:28"; (): no file says where they come from
+    time_ns: int
+
+
+@dataclass(frozen=True)
 class GroupSide:
     """One side of a group; time_ns == sum over operators == over kernels == over modules."""
 
@@ -84,6 +92,7 @@ class GroupSide:
     bytes_written: int | None = None
     undecidable_ns: int = 0  # of kernels that another group explains equally well
     modules: tuple[ModuleWork, ...] = ()
+    lines: tuple[LineWork, ...] = ()
     counts_once: bool = False  # its bytes, also what a kernel without its code changes in place
     largest_bytes: int = 0  # that one call of an operator moves; 0: not known
 

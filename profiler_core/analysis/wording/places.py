@@ -52,8 +52,8 @@ def line_about(others: Sequence[str], unplaced_ns: Sequence[float]) -> tuple[str
         n_more = len(others) - _MOST_LINES
         more = [f"{format_count(n_more)} more"] if n_more > 0 else []
         sentences.append(
-            f"Its fusion groups compute {listed([*others[:_MOST_LINES], *more])} too: their whole "
-            "time counts here."
+            f"Its fusion groups compute {listed([*others[:_MOST_LINES], *more])} too: of what they "
+            "take, listed whole below, a line has its part by what each took in the baseline."
         )
     if any(unplaced_ns):
         take = " → ".join(map(format_duration, unplaced_ns))

@@ -1,7 +1,7 @@
 """The dossiers of a module and of a line of code: the groups that lie there, slowest first."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose
 from typing import Literal
 
@@ -10,6 +10,7 @@ from profiler_core.analysis.dossier.record import Dossier, Related, Relation, Ru
 from profiler_core.analysis.item import Item, module_item, name_key
 from profiler_core.analysis.ledger.group_modules import is_in_module
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.lines import times_by_line
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.rows.modules import row_title, untold_sentence
 from profiler_core.analysis.wording.dossier import times_answer
@@ -126,7 +127,11 @@ def _line_place(shown: LedgerRuns, item: Item) -> Place:
         if name_key(label) == item.key
     }
     own = [groups[number] for number in label_of]
-    times = times_of_groups(shown, own)
+    parts = [times_by_line(groups[number])[label] for number, label in label_of.items()]
+    times = tuple(
+        replace(of_groups, time_ns=sum(part[side] for part in parts))
+        for of_groups, side in zip(times_of_groups(shown, own), shown.sides, strict=True)
+    )
     title = next(iter(label_of.values()), item.key)
     others = {label: None for group in own for label, _ in group.sources if label != title}
     nowhere = [group for group in groups if not group.sources and group.phase != "update"]
