@@ -113,7 +113,7 @@ def share(
             work.add(n_kernels, n_copies, time, moved[-1])
             lines[tuple(sources.get(number, ()))] += time
             total += time
-            undecidable += time if number in undecided else 0
+            undecidable += time * (number in undecided)
             n_events += len(unit.events) * n
             logged = None if graph is None else side.graph_numbers.get(id(graph))
             if unit.call is not None and logged is not None:
