@@ -3,6 +3,8 @@
 Numbers are computed here once more, from the plain JSON of the traces alone.
 """
 
+import json
+import shutil
 from collections import defaultdict
 from dataclasses import replace
 from functools import cache
@@ -12,6 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.dossier.record import Dossier, Relation
 from profiler_core.analysis.dossier.roofline import Roofline, Traffic, beside, roofline
@@ -191,8 +194,50 @@ def test_products_beside_other_kernels_are_held_against_their_own_time(
     line = Roofline("default", 37_300, flops=403e6, flops_per_s=21.2e12, products_ns=19_000,
                     compute_share=0.32, units="fp32")  # fmt: skip
     assert kernel_answer([line], "products", "").endswith("fp32 peak, in its products alone.")
+    at_limit = replace(line, compute_share=0.7)
+    assert (at_limit.limit, replace(at_limit, products_ns=37_000).limit) == ("products", "compute")
+    at_limit = replace(at_limit, device="H200")
+    assert roofline_sentences(at_limit)[-1] == (
+        "Its products are at the limit of the units that compute them; the rest of its time is of "
+        "other kernels."
+    )
     cast_beside = replace(line, products_ns=36_000)
     assert kernel_answer([cast_beside], "products", "").endswith("fp32 peak.")
+
+
+def test_the_products_of_a_replay_have_the_operations_of_the_baseline(tmp_path: Path) -> None:
+    """The replay of 1.85 GFLOP had no line of them, and a share of the memory's peak alone."""
+    folder = SAMPLE.parent / "customcnn"
+    replayed = folder / "reduce-overhead"
+    comparison = Comparison.open([folder / "eager", replayed])
+    n_computing = 0
+    for number, group in enumerate(comparison.pairs[0].ledger.groups):
+        before, after = (
+            sum(k.time_ns for k in side.kernels if k.category in PRODUCT_CATEGORIES) / n
+            for side, n in zip((group.baseline, group.candidate), group.n_steps, strict=True)
+        )
+        lines = dossier(comparison, group_item(1, number)).rooflines
+        computed = [line.flops for line in lines if line.flops]
+        assert computed == [line.flops for line in lines if before and after]
+        assert len(set(computed)) <= 1
+        if computed:
+            assert [line.products_ns for line in lines] == pytest.approx([before, after], abs=1)
+            n_computing += 1
+    assert n_computing >= 3
+
+    # In another precision the baseline's types are not the replay's.
+    other = tmp_path / "reduce-overhead"
+    shutil.copytree(replayed, other)
+    run = json.loads((other / "run.json").read_text())
+    run["spec"]["precision"] = "bf16-autocast"
+    (other / "run.json").write_text(json.dumps(run))
+    comparison = Comparison.open([folder / "eager", other])
+    lines = [
+        line
+        for number in range(len(comparison.pairs[0].ledger.groups))
+        for line in dossier(comparison, group_item(1, number)).rooflines
+    ]
+    assert {line.label for line in lines if line.flops} == {lines[0].label}
 
 
 def test_not_every_call_fits_into_the_cache_where_the_average_one_does() -> None:

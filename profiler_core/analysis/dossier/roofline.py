@@ -14,7 +14,8 @@ from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.ledger.bandwidth import AT_PEAK, all_and_some_fit, is_outpaced
 from profiler_core.analysis.tensor_cores import uses_tensor_cores
 
-Limit = Literal["memory", "compute", "neither", "unknown"]
+# "products": of its time a part, in which its products are at the limit of "compute".
+Limit = Literal["memory", "compute", "products", "neither", "unknown"]
 Units = Literal["fp32", "TF32 Tensor Core", "16-bit Tensor Core"]
 
 _AT_COMPUTE_PEAK = 0.6  # cuBLAS reaches 60 to 85 % of a data sheet's dense peak with large matrices
@@ -81,7 +82,7 @@ class Roofline:
     def limit(self) -> Limit:
         """What it is at the limit of."""
         if self.compute_share is not None and self.compute_share >= _AT_COMPUTE_PEAK:
-            return "compute"
+            return "compute" if self.is_all_products else "products"
         if self.memory_share is None:
             return "unknown"
         past_cache = self.fits_cache is False and not self.some_fit_cache
@@ -110,7 +111,8 @@ def roofline(
         traffic: bytes of the operators, where shapes tell them.
         products: matrix products and convolutions among these operators.
         kernel: whose name says which units compute; "" where they are several. FLOPs are over its
-            own time, or over all that its operators start where others compute parts of them.
+            own time, or over all that its operators start where others compute parts of them; of
+            several kernels over those that compute products.
     """
     flops, product_ns, is_own = _flops(products, kernel)
     if traffic is None and not flops:
@@ -179,7 +181,8 @@ def _flops(products: Sequence[OpWork], kernel: str) -> tuple[int, int, bool]:
     own = [op.kernel_ns for op in counted if op.kernel_ns is not None] if kernel else []
     if own and len(own) == len(counted):
         return flops, sum(own), True
-    return flops, sum(op.time_ns for op in counted), False
+    ns = sum(op.time_ns if kernel else op.product_ns for op in counted)
+    return flops, ns, False
 
 
 def _units(products: Sequence[OpWork], kernel: str) -> Units | None:

@@ -5,15 +5,15 @@ tensors once through the memory, whichever takes longer. Under a CUDA graph ther
 and so no shapes.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 import numpy as np
 import polars as pl
 
-from profiler_core.analysis.categories import PRODUCT_CATEGORIES, categorise
+from profiler_core.analysis.categories import COPIES, PRODUCT_CATEGORIES, categorise
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.operator_arguments import (
     arguments_text,
@@ -30,6 +30,8 @@ PRODUCTS = (
 )  # fmt: skip
 # Of what computes a product: a workspace that is filled beside its kernel is no second one.
 _NEARLY_ALL = 0.9
+# Of kernels that compute no part of a product: workspaces, layouts, casts, a bias that is added.
+_BESIDE = (*COPIES, "copy", "elementwise")
 _HALF = frozenset(("c10::Half", "c10::BFloat16"))
 
 
@@ -50,11 +52,30 @@ class OpWork:
     kernel_ns: int | None = None
     arguments: str = ""  # what a call is handed, as people write it: "8×128 f32"; "": no tensors
     has_unsized_list: bool = False  # of tensors, among the arguments
+    # Of each call: its device events without those that compute no part of a product; 0: all are.
+    product_times_ns: tuple[int, ...] = ()
 
     @property
     def time_ns(self) -> int:
         """Of all calls."""
         return sum(self.times_ns)
+
+    @property
+    def product_ns(self) -> int:
+        """Of all calls what computes the product; all of it where kernels do not tell."""
+        known = self.product_times_ns
+        return sum(known) if known and all(known) else self.time_ns
+
+    def of_calls(self, positions: Sequence[int]) -> "OpWork":
+        """Some calls alone; `kernel_ns` is not known of them."""
+        return replace(
+            self,
+            times_ns=tuple(self.times_ns[position] for position in positions),
+            rows=tuple(self.rows[position] for position in positions),
+            steps=tuple(self.steps[position] for position in positions),
+            product_times_ns=tuple(self.product_times_ns[position] for position in positions),
+            kernel_ns=None,
+        )
 
     @property
     def in_halves(self) -> bool:
@@ -131,6 +152,7 @@ def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
             "launch_pid", "launch_tid", "launch_ts_ns", "dur_ns", pl.col("name").alias("kernel"),
             "row", "step",
             product_ns=pl.col("dur_ns") * pl.col("category").is_in(PRODUCT_CATEGORIES),
+            beside_ns=pl.col("dur_ns") * pl.col("category").is_in(_BESIDE),
         )
         .sort("launch_ts_ns")
     )  # fmt: skip
@@ -163,6 +185,7 @@ def work_on_cpu(trace: Trace, name: str) -> tuple[OpWork, ...]:
             time_ns="dur_ns",
             kernel=pl.lit(name),
             kernel_ns="dur_ns",
+            product_time_ns="dur_ns",
         )
     )
     ops = trace.ops.filter(pl.col("name").cast(pl.String) == name).with_columns(stream="tid")
@@ -178,11 +201,11 @@ def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
             str(name), _dims(dims), _texts(types), _texts(concrete), _dims(strides),
             str(kernel), tuple(times), tuple(rows), tuple(steps),
             None if None in alone else sum(alone),
-            arguments_text(dims, types) or "", has_unsized_list(dims, types),
+            arguments_text(dims, types) or "", has_unsized_list(dims, types), tuple(products),
         )
-        for name, dims, types, concrete, strides, kernel, times, rows, steps, alone in calls
-        .group_by(arguments, maintain_order=True)
-        .agg("time_ns", "row", "step", "kernel_ns")
+        for name, dims, types, concrete, strides, kernel, times, rows, steps, alone, products in
+        calls.group_by(arguments, maintain_order=True)
+        .agg("time_ns", "row", "step", "kernel_ns", "product_time_ns")
         .iter_rows()
     )  # fmt: skip
 
@@ -190,7 +213,8 @@ def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
 def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     """Calls of one thread that launched something, with its `time_ns` and its main `kernel`.
 
-    Of that kernel `row` and `step` too, and `kernel_ns` where it is all that computes a product.
+    Of that kernel `row` and `step` too, and `kernel_ns` where it is all that computes a product;
+    `product_time_ns` is of the call without what computes no part of a product.
 
     Args:
         ops: calls of one thread.
@@ -211,6 +235,8 @@ def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     ranks = np.empty(durations.size + 1, dtype=np.int64)
     ranks[by_length], ranks[-1] = np.arange(durations.size), -1
     products_before = np.concatenate(([0], np.cumsum(products)))
+    beside = np.concatenate(([0], np.cumsum(launches["beside_ns"].to_numpy())))
+    product_times = before[last] - before[first] - (beside[last] - beside[first])
     borders = np.column_stack((first, last)).ravel()
     longest = by_length[np.maximum.reduceat(ranks, borders)[::2]] if borders.size else borders
     of_longest = products[longest]
@@ -219,6 +245,7 @@ def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
         launches["kernel"].gather(longest).cast(pl.String),
         *(launches[column].gather(longest) for column in ("row", "step")),
         pl.Series("time_ns", before[last] - before[first], dtype=pl.Int64),
+        pl.Series("product_time_ns", product_times, dtype=pl.Int64),
         pl.when(pl.Series(is_all & (of_longest > 0)))
         .then(pl.Series(of_longest, dtype=pl.Int64))
         .alias("kernel_ns"),

@@ -53,7 +53,8 @@ def matched_products(
 def _with_times_of(
     calls: list[_Call], kernels: list[KernelTime], beside: list[KernelTime]
 ) -> list[OpWork]:
-    total = sum(kernel.time_ns for kernel in (*kernels, *beside))
+    products = sum(kernel.time_ns for kernel in kernels)
+    total = products + sum(kernel.time_ns for kernel in beside)
     before = sum(op.times_ns[number] for op, number in calls)
     longest = max(kernels, key=lambda kernel: kernel.time_ns).name
     return [
@@ -61,6 +62,8 @@ def _with_times_of(
             op,
             times_ns=(round(total * op.times_ns[number] / before),),
             kernel=longest,
+            product_times_ns=(round(products * op.times_ns[number] / before),),
+            kernel_ns=None,
             rows=(),
             steps=(),
         )

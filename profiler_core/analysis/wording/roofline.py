@@ -20,6 +20,8 @@ _LIMITS = {
     "memory": "At the memory's limit: only moving fewer bytes makes it faster.",
     "compute": "At the limit of the units that compute it: only fewer or smaller products make "
     "it faster.",
+    "products": "Its products are at the limit of the units that compute them; the rest of its "
+    "time is of other kernels.",
     "neither": "Neither memory nor arithmetic holds it back: it waits for latency, or has too "
     "little to do for the whole device.",
 }

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.dossier.generated import generated_of_groups
 from profiler_core.analysis.dossier.launches import event_of_work
@@ -22,6 +23,7 @@ from profiler_core.analysis.dossier.roofline import (
     what_computes,
 )
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
+from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.handed_more import HandedMore, handed_more
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
@@ -64,12 +66,13 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         )
     group = groups[number]
     folded = next(alike for alike in fold(groups) if number in alike.numbers)
-    products = [_products(pair, number, side) for side in (0, 1)]
+    recorded = [_products(pair, number, side) for side in (0, 1)]
+    products = _computed(pair, recorded)
     own = [_roofline(comparison, pair, group, n, products[n]) for n in (0, 1)]
     before, after = beside(own[0], own[1]), beside(own[1], own[0])
     rooflines = tuple(line for line in (before, after) if line is not None)
     code, shown = pair.candidate.code, LedgerRuns.of_pair(pair)
-    arguments = arguments_of_group(pair, number, products)
+    arguments = arguments_of_group(pair, number, recorded)
     generated = generated_of_groups(code, [group]) if code is not None else ()
     return Dossier(
         item=item,
@@ -144,15 +147,24 @@ def _products(pair: Pair, number: int, side: int) -> tuple[OpWork, ...]:
     for op in op_work(trace, PRODUCTS):
         own = [position for position, row in enumerate(op.rows) if group_of[row] == number]
         if own:
-            products.append(
-                replace(
-                    op,
-                    times_ns=tuple(op.times_ns[position] for position in own),
-                    rows=tuple(op.rows[position] for position in own),
-                    steps=tuple(op.steps[position] for position in own),
-                )
-            )
+            products.append(op.of_calls(own))
     return tuple(products)
+
+
+def _computed(pair: Pair, recorded: Sequence[tuple[OpWork, ...]]) -> list[tuple[OpWork, ...]]:
+    """The products of both sides; where the candidate replays a graph those of the baseline.
+
+    In another precision the baseline's types are not the candidate's, which then has none.
+
+    Args:
+        pair: of the runs.
+        recorded: the calls of either side.
+    """
+    before, after = recorded
+    precisions = [run.record.spec.get("precision") for run in pair.runs]
+    if not after and precisions[0] == precisions[1]:
+        after = matched_products(before, pair.ledger, PRODUCT_CATEGORIES)
+    return [before, after]
 
 
 def _roofline(
