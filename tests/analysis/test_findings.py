@@ -170,6 +170,15 @@ def test_weights_are_cast_in_every_step_of_compiled_inference_under_autocast_alo
     ):
         other = replace(case, record=msgspec.structs.replace(case.record, spec=edited))
         assert "weight_casts" not in keys(other), edited
+    bare = replace(case, record=msgspec.structs.replace(case.record, spec={}))
+    assert "weight_casts" in keys(bare)  # of which it was said that the device waits, and no more
+    node = case.trace.ops.head(1).with_columns(
+        name=pl.lit(
+            "autograd::engine::evaluate_function: AddBackward0", case.trace.ops["name"].dtype
+        )
+    )
+    training = replace(case.trace, ops=pl.concat([case.trace.ops, node]))
+    assert "weight_casts" not in keys(replace(bare, trace=training))
     only_cast = re.compile(r"triton_poi_fused__to_copy_\d+")
     casts = [k for k in case.summary.kernels if only_cast.fullmatch(k.name)]
     others = tuple(k for k in case.summary.kernels if k not in casts)

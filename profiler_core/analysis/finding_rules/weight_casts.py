@@ -5,6 +5,8 @@ Autocast keeps the casts of one step alone, and Inductor writes a kernel for eac
 place of 1.84 (reduce-overhead), and 1.46 with freezing, which folds the batch norms, too.
 """
 
+import polars as pl
+
 from profiler_core.analysis.finding_rules.facts import (
     Facts,
     Finding,
@@ -12,6 +14,7 @@ from profiler_core.analysis.finding_rules.facts import (
     kernel_items,
 )
 from profiler_core.analysis.ledger.operators import operators_of_kernel
+from profiler_core.analysis.ledger.work_units import BACKWARD_NODE
 from profiler_core.units import format_duration
 
 _LEAST = 0.03  # of the step
@@ -20,10 +23,7 @@ _FEWEST = 4  # one casts the input
 
 def weight_casts(facts: Facts) -> Finding | None:
     """Generated kernels that do nothing but cast, in compiled inference under autocast."""
-    spec = facts.record.spec
-    is_autocast = str(spec.get("precision") or "").endswith("-autocast")
-    is_fitting = facts.on_gpu and facts.is_compiled and facts.is_inductors
-    if not is_autocast or not is_fitting or spec.get("training"):
+    if not facts.on_gpu or not facts.is_inductors or not _is_inference_under_autocast(facts):
         return None
     casts = [k for k in facts.summary.kernels if operators_of_kernel(k.name) == {"cast"}]
     n = facts.summary.per_step(sum(kernel.n for kernel in casts))
@@ -46,6 +46,16 @@ def weight_casts(facts: Facts) -> Finding | None:
         items=kernel_items(kernel.name for kernel in casts),
         filters=facts.evidence_alone("weight_casts"),
     )
+
+
+def _is_inference_under_autocast(facts: Facts) -> bool:
+    """Also of a bare trace: what compiles no backward casts its weights for autocast alone."""
+    spec = facts.record.spec
+    if "precision" in spec:
+        is_autocast = str(spec["precision"] or "").endswith("-autocast")
+        return is_autocast and facts.is_compiled and not spec.get("training")
+    names = facts.trace.ops["name"].unique().cast(pl.String)
+    return not names.str.starts_with(BACKWARD_NODE).any()
 
 
 PLACE = 45

@@ -25,7 +25,7 @@ Shapes = tuple[tuple[int, ...] | None, ...]
 _REGION = re.compile(r"Torch-Compiled Region(?:: (?P<id>[^\s]+))?")
 _GRAPH_CALL = re.compile(r"## Call CompiledFxGraph (?P<key>\S+) ##")
 _OPTIMIZER = re.compile(r"Optimizer\.(?:step|zero_grad)#")
-_EVALUATE = "autograd::engine::evaluate_function: "
+BACKWARD_NODE = "autograd::engine::evaluate_function: "
 _BY_NUMBER = "seq "
 _GRAPH_LAUNCH = re.compile(r"(?:cuda|hip|cu)GraphLaunch")
 
@@ -265,8 +265,8 @@ def _unit(row: Row, thread: tuple[int, int], wrappers: list[tuple[Row, int | Non
     for wrapper, opened in reversed(wrappers):
         if run is None and opened is not None:
             run = opened
-        if wrapper.name.startswith(_EVALUATE) and backward is None:
-            backward = wrapper.name[len(_EVALUATE) :]
+        if wrapper.name.startswith(BACKWARD_NODE) and backward is None:
+            backward = wrapper.name[len(BACKWARD_NODE) :]
             if wrapper.seq is not None:
                 numbers.append(wrapper.seq)
         in_optimizer = in_optimizer or _OPTIMIZER.match(wrapper.name) is not None
