@@ -34,6 +34,7 @@ from profiler_core.analysis.gate.evidence import Evidence, evidence, no_energy
 from profiler_core.analysis.graph_replays.phases import Bucket, ServerPhase, server_phases
 from profiler_core.analysis.headline_metrics import headline_metrics
 from profiler_core.analysis.memory.report import MemoryReport, memory_report
+from profiler_core.analysis.module_functions import ModuleFunctions, module_functions
 from profiler_core.analysis.ranks.job_summary import with_job
 from profiler_core.analysis.side import Side, make_side
 from profiler_core.analysis.summary import Summary, summarise
@@ -215,6 +216,14 @@ class Run(RankedRun):
     def divided(self) -> Divided:
         """Its device time by nn.Module and by operator; raises as `divided_alone`."""
         return self._answer("divided", lambda: divided_alone(self))
+
+    @property
+    def module_functions(self) -> Mapping[str, ModuleFunctions]:
+        """The user's functions of each nn.Module that Python calls of its trace name."""
+        trace = self.worked_trace
+        if trace is None:
+            return {}
+        return self._answer("module functions", lambda: module_functions(trace))
 
     @property
     def server_buckets(self) -> tuple[Bucket, ...]:

@@ -1,6 +1,6 @@
 """What a comparison has to search in, made once for each version of its runs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from profiler_core.analysis.item import (
 from profiler_core.analysis.ledger.group_modules import without_module
 from profiler_core.analysis.ledger.result import Became, FusionGroup
 from profiler_core.analysis.lines import times_by_line
+from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.analysis.modules import STEP
 from profiler_core.analysis.search import SearchEntry, SearchIndex
 from profiler_core.analysis.wording.sentence import listed
@@ -84,7 +85,8 @@ def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
     names: set[str] = set()  # modules, operators and lines are the same in every pair
     for run, divided in _divided(comparison):
         compared = _Compared.of(comparison, run)
-        yield from _once(names, _modules(divided, compared))
+        functions = {} if run else comparison.baseline.module_functions
+        yield from _once(names, _modules(divided, compared, functions))
         yield from _once(names, _operators(divided, compared))
         if run:
             yield from _groups(divided, run, comparison.labels[run])
@@ -144,7 +146,9 @@ def _once(names: set[str], entries: Iterable[SearchEntry]) -> Iterator[SearchEnt
             yield entry
 
 
-def _modules(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
+def _modules(
+    divided: Divided, compared: _Compared, functions: Mapping[str, ModuleFunctions]
+) -> Iterator[SearchEntry]:
     """Each module with its times; where they are not known of one run, with the other's alone."""
     tree = divided.modules
     known = 0 if tree.untold_side else 1
@@ -153,11 +157,18 @@ def _modules(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
         is_told = tree.untold_side is None or not compared.is_pair
         if row.path != STEP:
             yield SearchEntry(
-                "module", row.path, row.class_name, module_item(row.path),
+                "module", row.path,
+                " · ".join(filter(None, (row.class_name, _function(functions.get(row.path))))),
+                module_item(row.path),
                 max(times) if is_told else times[known], module=row.path,
                 sides_ns=compared.sides(*times) if is_told else (),
                 runs=compared.runs if is_told else compared.labels[known],
             )  # fmt: skip
+
+
+def _function(functions: ModuleFunctions | None) -> str:
+    """The first function that a module runs, or is called in: `resnet.py:143 forward`."""
+    return next(iter(functions.own or functions.around), "") if functions is not None else ""
 
 
 def _operators(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:

@@ -73,10 +73,12 @@ def test_a_module_of_a_run_alone_has_its_kernels_operators_and_modules(alone: Co
     assert [entry.title for entry in relation(made, "operators").entries] == ["aten::conv2d"]
     assert all(each.heads == (alone.labels[0],) for each in made.relations)
     (line,) = (each for each in made.missing if each.startswith("Which line"))
-    assert "TORCH_TRACE" in line
+    assert line.endswith("Python calls in a trace have the line where a function begins.")
+    assert made.about == ("It is called in resnet.py:143 forward.",)
     assert not any("generated" in each for each in made.missing)  # nothing was
 
     block = dossier(alone, module_item(BLOCK))
+    assert block.about == ("It runs resnet.py:143 forward.",)
     inside = relation(block, "modules").entries
     assert inside[0].item == module_item(CONVOLUTION)
     assert inside[0].times_ns == (made.times[0].time_ns,)
@@ -97,6 +99,21 @@ def test_each_module_that_the_page_lists_opens(run: str, request: pytest.Fixture
         kernels_ns = sum(entry.most_ns for entry in relation(made, "kernels").entries)
         is_whole = isclose(kernels_ns, row.step_ns(1), rel_tol=1e-3)
         assert bool(relation(made, "kernels").sentence) is not is_whole
+
+
+def test_modules_are_found_by_the_function_that_memory_names(alone: Comparison) -> None:
+    """ "Conv2d_44 · resnet.py:143 forward" stood on Memory, and search found nothing."""
+    live = alone.baseline.memory.live
+    (hit,) = search_index(alone).search("resnet.py:143 Conv2d_44", 5)
+    assert (hit.title, hit.detail) == (CONVOLUTION, "Conv2d · resnet.py:143 forward")
+    assert BLOCK in {each.title for each in search_index(alone).search("resnet.py:143", 5)}
+    functions = alone.baseline.module_functions
+    assert live is not None
+    told = [row for row in live.rows if row.module is not None and row.source is not None]
+    assert told
+    for row in told:
+        (path,) = (path for path in functions if path.rpartition(".")[2] == row.module)
+        assert row.source in (*functions[path].own, *functions[path].around)
 
 
 def test_lines_of_a_compiled_run_alone_are_found_and_open(compiled_alone: Comparison) -> None:

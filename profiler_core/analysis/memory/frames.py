@@ -6,10 +6,13 @@ import re
 # the framework. Generated code lies in Inductor's cache, our own child in capture/child.
 _FRAMEWORK = re.compile(
     r"(^|/)torch/(_\w+|nn|autograd|optim|utils|cuda|amp|ao|jit|fx|func|distributed|profiler"
-    r"|functional\.py)(/|\.py|$)"
+    r"|backends|functional\.py|overrides\.py)(/|\.py|$)"
     r"|(^|/)(site|dist)-packages/torch/|torchinductor|/inductor/|profiler_core/capture/child/(?!models|workloads)"
     r"|^<|(^|/)(threading|contextlib|runpy)\.py$"
 )
+
+_CALL = re.compile(r"(?P<file>.+)\((?P<line>\d{1,18})\): (?P<function>.+)$")
+MODULE_CALL = "nn.Module: "  # before class and number, in a trace with Python calls
 
 
 def is_framework(file: str) -> bool:
@@ -20,3 +23,14 @@ def is_framework(file: str) -> bool:
 def place(file: str, line: int | str) -> str:
     """`modeling_bert.py:176`."""
     return f"{file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}"
+
+
+def function_of(call: str) -> str | None:
+    """`resnet.py:143 forward` of a Python call in a trace, by the line where the function begins.
+
+    None for a function of the framework, a built-in one, and the call of a module.
+    """
+    frame = _CALL.match(call)
+    if frame is None or is_framework(frame["file"]):
+        return None
+    return f"{place(frame['file'], frame['line'])} {frame['function']}"

@@ -1,17 +1,14 @@
 """What was held when the allocated peak was reached, by operator, module and source line."""
 
-import re
 from dataclasses import dataclass
 
 import polars as pl
 
 from profiler_core.analysis.memory.curve import MemoryCurve
-from profiler_core.analysis.memory.frames import is_framework, place
+from profiler_core.analysis.memory.frames import MODULE_CALL, function_of
 from profiler_core.model.trace import Trace
 
 _MOST_LOOKED_UP = 400  # allocations whose Python frames are looked for, the largest first
-_FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d{1,18})\): (?P<function>.+)$")
-_MODULE = "nn.Module: "
 
 
 @dataclass(frozen=True)
@@ -92,9 +89,5 @@ def _with_frames(alive: pl.DataFrame, trace: Trace) -> pl.DataFrame:
 
 
 def _module_and_source(names: list[str]) -> tuple[str | None, str | None]:
-    module = next((n.removeprefix(_MODULE) for n in names if n.startswith(_MODULE)), None)
-    for name in names:
-        frame = _FRAME.match(name)
-        if frame is not None and not is_framework(frame["file"]):
-            return module, f"{place(frame['file'], frame['line'])} {frame['function']}"
-    return module, None
+    modules = (n.removeprefix(MODULE_CALL) for n in names if n.startswith(MODULE_CALL))
+    return next(modules, None), next(filter(None, map(function_of, names)), None)

@@ -2,12 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 
+from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.wording.dossier import NEEDS_LOG, unknown_line
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.units import format_count, format_duration
 
-_MOST_LINES = 4  # in a sentence
+_MOST_LINES = 4  # in a sentence, or functions
+_LINES_OF_FUNCTIONS = (
+    "Which line it comes from is not known: Python calls in a trace have the line where a function "
+    "begins."
+)
 
 
 def listed_whole(what: str, may: str, runs: Sequence[str] = ()) -> str:
@@ -40,6 +45,15 @@ def module_about(row: ModuleRow, runs: Iterable[tuple[str, int]]) -> tuple[str, 
     return (f"{listed(parts)} {verb} its part of kernels that work for other modules too.",)
 
 
+def functions_about(functions: ModuleFunctions | None) -> tuple[str, ...]:
+    """Which functions a module runs, or which call it; () where no file says it."""
+    if functions is None:
+        return ()
+    told = functions.own or functions.around
+    verb = "It runs" if functions.own else "It is called in"
+    return (f"{verb} {_some(told)}.",) if told else ()
+
+
 def line_about(others: Sequence[str], unplaced_ns: Sequence[float]) -> tuple[str, ...]:
     """What the time of a line has of other lines, and what it may lack.
 
@@ -49,10 +63,8 @@ def line_about(others: Sequence[str], unplaced_ns: Sequence[float]) -> tuple[str
     """
     sentences = []
     if others:
-        n_more = len(others) - _MOST_LINES
-        more = [f"{format_count(n_more)} more"] if n_more > 0 else []
         sentences.append(
-            f"Its fusion groups compute {listed([*others[:_MOST_LINES], *more])} too: of what they "
+            f"Its fusion groups compute {_some(others)} too: of what they "
             "take, listed whole below, a line has its part by what each took in the baseline."
         )
     if any(unplaced_ns):
@@ -64,12 +76,23 @@ def line_about(others: Sequence[str], unplaced_ns: Sequence[float]) -> tuple[str
 
 
 def missing_of_place(
-    *, has_log: bool, has_code: bool, runs_generated: bool, has_sources: bool
+    *,
+    has_log: bool,
+    has_code: bool,
+    runs_generated: bool,
+    has_sources: bool,
+    has_functions: bool,
 ) -> tuple[str, ...]:
     """One sentence for each part of a module's or a line's dossier that is not known."""
     code = "the log names no call for it." if has_log else NEEDS_LOG
     sentences = (
         (has_code or not runs_generated, f"What was generated for it is not known: {code}"),
-        (has_sources, unknown_line(has_log=has_log)),
+        (has_sources, _LINES_OF_FUNCTIONS if has_functions else unknown_line(has_log=has_log)),
     )
     return tuple(sentence for known, sentence in sentences if not known)
+
+
+def _some(names: Sequence[str]) -> str:
+    n_more = len(names) - _MOST_LINES
+    more = [f"{format_count(n_more)} more"] if n_more > 0 else []
+    return listed([*names[:_MOST_LINES], *more])

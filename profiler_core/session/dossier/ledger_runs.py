@@ -1,10 +1,11 @@
 """The runs whose fusion groups a dossier shows: a baseline and a candidate, or a run alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from profiler_core.analysis.ledger.result import FusionGroup, GroupSide
+from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.errors import FusionscopeError
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.divided import Divided
@@ -42,6 +43,11 @@ class LedgerRuns:
     def divided(self) -> Divided:
         """Their device time by nn.Module and by operator."""
         return self.source.divided
+
+    @property
+    def functions(self) -> Mapping[str, ModuleFunctions]:
+        """Of a run alone those of its modules; a pair names modules by the candidate's log."""
+        return {} if self.pair is not None else self.told_by.module_functions
 
     def sides_of(self, group: FusionGroup) -> tuple[GroupSide, ...]:
         """A group's side of each run."""

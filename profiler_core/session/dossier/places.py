@@ -15,6 +15,7 @@ from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.rows.modules import row_title, untold_sentence
 from profiler_core.analysis.wording.dossier import times_answer
 from profiler_core.analysis.wording.places import (
+    functions_about,
     line_about,
     listed_whole,
     missing_of_place,
@@ -48,6 +49,7 @@ class Place:
     about: tuple[str, ...] = ()
     works_for: str = ""  # what its groups do besides: "work for other modules"; "": nothing
     modules: Relation | None = None  # in it
+    has_functions: bool = False  # are those known in whose calls it runs?
 
 
 def module_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -90,14 +92,16 @@ def _module_place(shown: LedgerRuns, item: Item) -> Place:
         for own, whole in zip(times, wholes, strict=True)
     )
     labels = shown.labels[0], shown.labels[-1]
+    functions = functions_about(shown.functions.get(row.path))
     return Place(
         row.groups,
         times,
         row.path,
         untold_sentence(tree, labels) or times_answer(times),
-        module_about(row, zip(shown.labels, shown.sides, strict=True)),
+        (*functions, *module_about(row, zip(shown.labels, shown.sides, strict=True))),
         "" if is_whole else "work for other modules",
         None if shown.pair is not None else _modules_in(shown, row),
+        has_functions=bool(functions),
     )
 
 
@@ -170,6 +174,7 @@ def _of_place(
                 has_code=bool(generated),
                 runs_generated=shown.pair is not None or any(map(_is_generated, groups)),
                 has_sources=bool(sources) or shown.pair is not None,
+                has_functions=place.has_functions,
             ),
         )
     raise NothingToAnalyse(

@@ -58,6 +58,7 @@ def test_folders_that_are_called_torch_are_not_the_framework():
     assert not is_framework("/opt/torch/.venv/lib/site-packages/transformers/models/bert.py")
     assert is_framework("/opt/torch/.venv/lib/site-packages/torch/nn/functional.py")
     assert is_framework("torch/nn/modules/module.py")
+    assert is_framework("torch/backends/__init__.py")
     assert is_framework("/home/me/pytorch/torch/_inductor/utils.py")
 
 
