@@ -190,6 +190,15 @@ def test_what_torch_logs_asked_for_is_not_missing(tmp_path):
     assert len(untold - told) == 2
 
 
+def test_a_doubt_about_breaks_needs_a_break():
+    """It stood below a run that hit the recompile limit and has no break."""
+    loop = "A break inside a loop looks like any other break"
+    for scenario, is_said in (("d1_recompile_limit", False), ("b1_break_kinds", True)):
+        log = read_torch_logs([FIXTURES / "2.8.0" / scenario / "torch_logs.rg.txt.gz"])
+        assert bool(log.graph_breaks) == is_said
+        assert any(bound.sentence.startswith(loop) for bound in log.lower_bound) == is_said
+
+
 def test_every_row_of_the_visibility_table_is_a_sentence():
     assert all(row.since <= row.until and row.sentence.endswith(".") for row in TABLE)
 

@@ -125,8 +125,8 @@ def limits_of(texts: Mapping[str, str]) -> list[Limit]:
 
 
 def value_text(kind: Kind, value: float | None) -> str:
-    """A value of that kind as people read it."""
-    if value is None:
+    """A value of that kind as people read it; a duration of nothing is none: eager's compiling."""
+    if value is None or (kind == "ns" and not value):
         return "–"
     if kind == "ns":
         return format_duration(value)

@@ -33,6 +33,7 @@ class Row:
     since: Version
     until: Version
     sentence: str
+    of_breaks: bool = False  # it doubts the breaks that the log shows, and none where it has none
 
 
 TABLE = (
@@ -44,7 +45,7 @@ TABLE = (
         "A break is logged at its first occurrence only before PyTorch 2.6."),
     Row("text", "frame_skips", (2, 3), (2, 9),
         "A break inside a loop looks like any other break in the text of PyTorch 2.3 to 2.9: "
-        "some of these breaks may be whole frames that run eager."),
+        "some of these breaks may be whole frames that run eager.", of_breaks=True),
     Row("text", "compile_ids", OLDEST, (2, 3),
         "Recompiles carry no compile id before PyTorch 2.4."),
     Row("text", "compilations", OLDEST, (2, 3),
@@ -108,7 +109,9 @@ def text_bounds(
         requested: names in the run's TORCH_LOGS, where it is known.
     """
     bounds = [
-        LowerBound(about=row.part, sentence=row.sentence) for row in missing("text", *version)
+        LowerBound(about=row.part, sentence=row.sentence)
+        for row in missing("text", *version)
+        if log.graph_breaks or not row.of_breaks
     ]
     for part, (tags, setting) in ASKED_BY.items():
         if not tags & (artifacts | requested):

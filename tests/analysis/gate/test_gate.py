@@ -217,6 +217,31 @@ def test_breaks_of_logs_that_show_different_things_cannot_pass():
     assert judged(*runs, ("graph_breaks", "+0"), logs=(blind, full)).outcome == "regression"
 
 
+def test_what_only_the_baselines_log_hides_keeps_no_candidate_from_its_limit():
+    """Of a graph without a break beside an eager run, whose log holds nothing, "cannot judge"."""
+    bound = LowerBound(about="graph_breaks", sentence="This text holds no record of graph_breaks.")
+    logs = CompileLog(lower_bound=(bound,)), CompileLog()
+    runs = a_run(*STEADY, variant="eager", **QUIET), a_run(*STEADY, variant="default", **QUIET)
+    for limit in ("0", "+0"):
+        check = judged(*runs, ("graph_breaks", limit), logs=logs).checks[0]
+        assert (check.outcome, check.baseline, check.candidate) == ("pass", 0, 0)
+    assert judged(*runs, ("graph_breaks", "0"), logs=logs[::-1]).outcome == "cannot judge"
+
+
+def test_eager_has_no_compile_time_as_on_every_page():
+    """ "0 ns → 24.1 s" stood there."""
+    runs = (
+        a_run(*STEADY, variant="eager", **QUIET),
+        a_run(*STEADY, variant="default", first_call_ns=24_100_000_000, **QUIET),
+    )
+    judgements = judged(*runs, ("compile_time", "60s"), ("compile_time", "+0%"))
+    kept, beyond = judgements.checks
+    assert (kept.outcome, beyond.outcome) == ("pass", "regression")
+    assert kept.sentence == "– → 24.1 s, the limit 60s."
+    assert beyond.sentence == "– → 24.1 s, the limit +0% is 0."
+    assert "0 ns" not in summary_markdown(judgements, "a")
+
+
 @pytest.mark.parametrize(
     ("key", "text", "amount", "is_change", "is_fraction"),
     [
