@@ -125,6 +125,8 @@ def test_lines_of_a_compiled_run_alone_are_found_and_open(compiled_alone: Compar
         assert item in {hit.item for hit in search_index(compiled_alone).search(line.label, 5)}
         of_line = dossier(compiled_alone, item)
         assert "encoder.layer.3.attention.self.query" in of_line.modules
+    (shared,) = dossier(compiled_alone, source_item("modeling_bert.py:101")).about
+    assert shared.endswith("a line has an equal part.")  # no baseline says what each took
 
 
 def test_a_kernel_of_a_run_alone_says_its_modules_and_that_no_line_is_known(

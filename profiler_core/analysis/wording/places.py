@@ -54,18 +54,22 @@ def functions_about(functions: ModuleFunctions | None) -> tuple[str, ...]:
     return (f"{verb} {_some(told)}.",) if told else ()
 
 
-def line_about(others: Sequence[str], unplaced_ns: Sequence[float]) -> tuple[str, ...]:
+def line_about(
+    others: Sequence[str], unplaced_ns: Sequence[float], *, is_pair: bool
+) -> tuple[str, ...]:
     """What the time of a line has of other lines, and what it may lack.
 
     Args:
         others: lines that its fusion groups compute too.
         unplaced_ns: of groups of which no line is known, per step of each run.
+        is_pair: is there a baseline, by whose times lines have their parts?
     """
     sentences = []
     if others:
+        part = "its part by what each took in the baseline" if is_pair else "an equal part"
         sentences.append(
-            f"Its fusion groups compute {_some(others)} too: of what they "
-            "take, listed whole below, a line has its part by what each took in the baseline."
+            f"Its fusion groups compute {_some(others)} too: of what they take, listed whole "
+            f"below, a line has {part}."
         )
     if any(unplaced_ns):
         take = " → ".join(map(format_duration, unplaced_ns))

@@ -140,7 +140,7 @@ def _line_place(shown: LedgerRuns, item: Item) -> Place:
     others = {label: None for group in own for label, _ in group.sources if label != title}
     nowhere = [group for group in groups if not group.sources and group.phase != "update"]
     unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
-    about = line_about(tuple(others), unplaced_ns)
+    about = line_about(tuple(others), unplaced_ns, is_pair=shown.pair is not None)
     return Place(tuple(label_of), times, title, times_answer(times), about)
 
 
