@@ -59,6 +59,16 @@ def arguments_text(dims: str | None, types: str | None) -> str | None:
     return " · ".join(texts) or None
 
 
+def tensor_texts(dims: str | None, types: str | None) -> list[str]:
+    """Each tensor argument in its place: "8×128 f32", of one value "f32"; scalars are left out."""
+    pairs = zip(json_list(dims), json_list(types), strict=False)
+    return [
+        tensor_text(shape, str(kind))
+        for shape, kind in pairs
+        if isinstance(shape, list) and (shape or kind in _SHORT)
+    ]
+
+
 def has_unsized_list(dims: str | None, types: str | None) -> bool:
     """Is an argument a list of tensors whose shapes torch left out?
 

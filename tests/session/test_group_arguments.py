@@ -1,11 +1,16 @@
 """What a group's dossier says of inputs and outputs, held against the plain JSON of a trace."""
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from profiler_core.analysis.dossier.generated import by_role, roles_of_calls
 from profiler_core.analysis.dossier.record import Dossier
 from profiler_core.analysis.item import group_item
+from profiler_core.analysis.ledger.fragments import PointerRole
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall, KernelDefinition
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from tests.reference import read_events
@@ -70,3 +75,75 @@ def test_of_lists_of_tensors_the_types_are_not_recorded() -> None:
     assert [each.inputs for each in made.arguments] == ["[32×256] · [32×256]"]
     (why,) = (text for text in made.missing if text.startswith("How many bytes"))
     assert why.endswith("of lists of tensors a trace has the shapes without their types.")
+
+
+def test_a_generated_kernel_shows_all_that_it_is_handed_and_writes() -> None:
+    """Of five tensors that it reads three were listed, and of two that it writes none."""
+    run = SAMPLES / "simplecnn-training" / "default"
+    (path,) = run.glob("trace.json*")
+    handed: dict[str, Counter[str]] = {}
+    for event in read_events(path):
+        if event.get("cat") == "cpu_op" and event["name"].startswith("triton_"):
+            arguments = event["args"]
+            handed[event["name"]] = Counter(
+                "×".join(map(str, shape))
+                for shape, kind in zip(
+                    arguments["Input Dims"], arguments["Input type"], strict=True
+                )
+                if kind not in ("", "Scalar")
+            )
+    comparison = Comparison.open([run.parent / "eager", run])
+    code = comparison.pairs[0].candidate.code
+    assert code is not None
+    sources = {name: k.source for graph in code.graphs for name, k in graph.kernels.items()}
+    n_shown = 0
+    for number, group in enumerate(comparison.pairs[0].ledger.groups):
+        names = {kernel.name for kernel in group.candidate.kernels} & sources.keys()
+        for entry in dossier(comparison, group_item(1, number)).arguments:
+            if entry.operator not in names:
+                continue
+            definition = re.search(r"def triton_\w+\((.*?)\):", sources[entry.operator])
+            assert definition is not None
+            pointers = [name for name in definition[1].split(", ") if "ptr" in name]
+            in_place = [name for name in pointers if name.startswith("in_out_ptr")]
+            inputs, outputs = counted(entry.inputs), counted(entry.outputs)
+            assert inputs.total() == sum(name.startswith("in_") for name in pointers)
+            assert outputs.total() == sum("out_ptr" in name for name in pointers)
+            assert (inputs + outputs).total() - len(in_place) == handed[entry.operator].total()
+            assert (inputs | outputs).keys() == handed[entry.operator].keys()
+            n_shown += 1
+    assert n_shown > 5
+
+
+def counted(text: str) -> Counter[str]:
+    """Shapes with how many tensors have them: "2 × 64×8 f32 · 8 f32"."""
+    shapes: Counter[str] = Counter()
+    for part in filter(None, text.split(" · ")):
+        shape, _, _ = part.rpartition(" ")
+        n, times, of_each = shape.partition(" × ")
+        shapes[of_each if times else shape] += int(n) if times else 1
+    return shapes
+
+
+def test_tensors_of_a_kernel_are_told_by_what_it_does_with_them() -> None:
+    texts = ["8 f32", "4×8 f32", "8 f32", "", "4×8 f32"]
+    roles: list[PointerRole] = ["read", "both", "read", "read", "written"]
+    assert by_role(texts, roles) == (
+        "2 × 8 f32 · 4×8 f32 · 1 of unknown shape", "2 × 4×8 f32",
+    )  # fmt: skip
+    assert by_role(["", "4 f32"], ["read", "written"]) == ("", "4 f32")
+    assert by_role(texts, []) == ("", "")
+
+
+def test_two_kernels_of_one_name_have_no_roles() -> None:
+    source = "@triton.jit\ndef triton_poi_0(in_ptr0, out_ptr0, xnumel):\n    pass"
+    other = source.replace("in_ptr0", "in_out_ptr0")
+    calls = [
+        (
+            CompiledGraph("0/0", "forward", (), kernels={"triton_poi_0": made}),
+            GeneratedCall(0, "triton_poi_0", "triton", 1),
+        )
+        for made in (KernelDefinition("triton_poi_0", each) for each in (source, other))
+    ]
+    assert roles_of_calls(calls[:1]) == {"triton_poi_0": ("read", "written")}
+    assert roles_of_calls(calls) == {}

@@ -1,10 +1,11 @@
 """Generated kernels as they are shown: the kernel out of its Python string, its stores marked."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from profiler_core.analysis.dossier.record import GeneratedCode
-from profiler_core.analysis.ledger.fragments import pointer_roles
+from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
 
@@ -98,7 +99,7 @@ def generated_of_calls(
 
 
 def buffers_of_call(graph: CompiledGraph, call: GeneratedCall) -> tuple[str, str]:
-    """(inputs, outputs) of a call by the buffers it is handed: "64×2048 f32 · 2048 f32".
+    """(inputs, outputs) of a call by the buffers it is handed: "64×2048 f32 · 2 × 2048 f32".
 
     "" where the log does not say which of them it stores to.
     """
@@ -107,15 +108,43 @@ def buffers_of_call(graph: CompiledGraph, call: GeneratedCall) -> tuple[str, str
         result = _shape(graph, call.result)
         given = (_shape(graph, name) for name in call.arguments)
         return " · ".join(filter(None, given)), result
-    roles = pointer_roles(definition.source)
-    inputs, outputs = [], []
-    for name, role in zip(call.arguments, roles, strict=False):
-        text = _shape(graph, name)
-        if role != "written":
-            inputs.append(text)
-        if role != "read":
-            outputs.append(text)
-    return " · ".join(filter(None, inputs)), " · ".join(filter(None, outputs))
+    texts = [_shape(graph, name) for name in call.arguments]
+    return by_role(texts, pointer_roles(definition.source))
+
+
+def roles_of_calls(
+    calls: Iterable[tuple[CompiledGraph, GeneratedCall]],
+) -> dict[str, tuple[PointerRole, ...]]:
+    """Name of a generated kernel -> what it does with its pointers; of one source alone."""
+    roles: dict[str, set[tuple[PointerRole, ...]]] = {}
+    for graph, call in calls:
+        if call.name in graph.kernels:
+            of_kernel = pointer_roles(graph.kernels[call.name].source)
+            roles.setdefault(call.name, set()).add(of_kernel)
+    return {name: next(iter(known)) for name, known in roles.items() if len(known) == 1}
+
+
+def by_role(texts: Sequence[str], roles: Sequence[PointerRole]) -> tuple[str, str]:
+    """(inputs, outputs) of a kernel, equal tensors together; what it changes in place is both.
+
+    Args:
+        texts: of its tensors in order; "": of unknown shape.
+        roles: of its pointers in order.
+    """
+    pairs = list(zip(texts, roles, strict=False))
+    inputs = [text for text, role in pairs if role != "written"]
+    outputs = [text for text, role in pairs if role != "read"]
+    return _together(inputs), _together(outputs)
+
+
+def _together(texts: Sequence[str]) -> str:
+    """For instance 3 × 64×2048 f32 · 2048 f32 · 1 of unknown shape; "" where no shape is known."""
+    counts = Counter(texts)
+    n_unknown = counts.pop("", 0)
+    if not counts:
+        return ""
+    known = [f"{n} × {text}" if n > 1 else text for text, n in counts.items()]
+    return " · ".join([*known, *([f"{n_unknown} of unknown shape"] if n_unknown else [])])
 
 
 def _shape(graph: CompiledGraph, buffer: str) -> str:

@@ -1,16 +1,20 @@
 """How a kernel is launched and what its operators are handed, from the trace of one run."""
 
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import cast
 
 import polars as pl
 
+from profiler_core.analysis.dossier.generated import by_role
 from profiler_core.analysis.dossier.record import Arguments, Launch
 from profiler_core.analysis.kernel_calls import KernelCalls
+from profiler_core.analysis.ledger.fragments import PointerRole
 from profiler_core.analysis.operator_arguments import (
     arguments_text,
     has_unsized_list,
     json_list,
+    tensor_texts,
 )
 from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.work import device_work
@@ -57,7 +61,11 @@ def _n_blocks(grid: str) -> int | None:
 
 
 def arguments_of(
-    label: str, trace: Trace, rows: pl.DataFrame, n_steps: int
+    label: str,
+    trace: Trace,
+    rows: pl.DataFrame,
+    n_steps: int,
+    roles: Mapping[str, Sequence[PointerRole]] | None = None,
 ) -> tuple[Arguments, ...]:
     """The operators that start some work of the device, by what they are handed, most calls first.
 
@@ -69,6 +77,7 @@ def arguments_of(
         trace: of the run.
         rows: of `device_work`.
         n_steps: profiled steps, which calls are counted per.
+        roles: name of a generated kernel -> what it does with each tensor, which it is handed all.
     """
     kinds = (
         _started_from(trace, rows)
@@ -76,11 +85,16 @@ def arguments_of(
         .agg(n=pl.len())
         .sort("n", descending=True, maintain_order=True)
     )
-    return tuple(
-        Arguments(label, operator, text, n=n / max(1, n_steps))
-        for operator, dims, types, n in kinds.iter_rows()
-        if (text := arguments_text(dims, types))
-    )
+    told = []
+    for operator, dims, types, n in kinds.iter_rows():
+        texts, of_kernel = tensor_texts(dims, types), (roles or {}).get(operator, ())
+        if of_kernel and len(texts) >= len(of_kernel):
+            inputs, outputs = by_role(texts, of_kernel)
+        else:
+            inputs, outputs = arguments_text(dims, types) or "", ""
+        if inputs or outputs:
+            told.append(Arguments(label, operator, inputs, outputs, n / max(1, n_steps)))
+    return tuple(told)
 
 
 def takes_lists(trace: Trace, rows: pl.DataFrame) -> bool:

@@ -4,11 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from profiler_core.analysis.dossier.generated import buffers_of_call, calls_of_group
+from profiler_core.analysis.dossier.generated import (
+    buffers_of_call,
+    calls_of_group,
+    roles_of_calls,
+)
 from profiler_core.analysis.dossier.launches import arguments_of, takes_lists
 from profiler_core.analysis.dossier.record import Arguments
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.work import device_work
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.model.trace import Trace
 from profiler_core.session.pair import Pair
 
@@ -18,15 +23,17 @@ def arguments_of_group(
 ) -> tuple[Arguments, ...]:
     """Of both sides, the baseline first: products, other operators, then what the log says.
 
-    Of a kernel whose inputs and outputs the log names, the trace's inputs are left out.
+    Of a generated kernel the trace has all tensors that it is handed, and its code which of them it
+    writes. Where the trace has none, or the code does not tell, the log says what it can.
 
     Args:
         pair: that the group is of.
         number: of the group in its ledger.
         products: matrix products and convolutions of either side of it.
     """
-    described = _described(pair, number)
     before, after = (_recorded(pair, number, side, products[side]) for side in (0, 1))
+    told = {entry.operator for entry in after if entry.outputs}
+    described = [entry for entry in _described(pair, number) if entry.operator not in told]
     whole = {entry.operator for entry in described if entry.inputs and entry.outputs}
     after = [entry for entry in after if entry.operator not in whole]
     recorded = {entry.operator for entry in after}
@@ -35,12 +42,17 @@ def arguments_of_group(
 
 def _described(pair: Pair, number: int) -> list[Arguments]:
     """What the candidate's log says of the generated calls."""
-    code = pair.candidate.code
-    calls = calls_of_group(code, pair.ledger.groups[number]) if code is not None else []
     entries = (
-        Arguments(pair.labels[1], call.name, *buffers_of_call(graph, call)) for graph, call in calls
+        Arguments(pair.labels[1], call.name, *buffers_of_call(graph, call))
+        for graph, call in _calls(pair, number)
     )
     return [entry for entry in entries if entry.inputs or entry.outputs]
+
+
+def _calls(pair: Pair, number: int) -> list[tuple[CompiledGraph, GeneratedCall]]:
+    """The generated calls of the candidate's side."""
+    code = pair.candidate.code
+    return calls_of_group(code, pair.ledger.groups[number]) if code is not None else []
 
 
 def _recorded(pair: Pair, number: int, side: int, products: Sequence[OpWork]) -> list[Arguments]:
@@ -52,8 +64,9 @@ def _recorded(pair: Pair, number: int, side: int, products: Sequence[OpWork]) ->
         if op.arguments
     ]
     known = {(entry.operator, entry.inputs) for entry in told}
+    roles = roles_of_calls(_calls(pair, number)) if side else {}
     for trace, rows in _work_of_group(pair, number, side):
-        others = arguments_of(label, trace, rows, group.n_steps[side])
+        others = arguments_of(label, trace, rows, group.n_steps[side], roles)
         told += [entry for entry in others if (entry.operator, entry.inputs) not in known]
     return told
 

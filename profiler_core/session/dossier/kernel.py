@@ -10,6 +10,7 @@ from profiler_core.analysis.dossier.generated import (
     buffers_of_call,
     calls_of_kernel,
     generated_of_calls,
+    roles_of_calls,
 )
 from profiler_core.analysis.dossier.launches import (
     arguments_of,
@@ -243,7 +244,9 @@ class _Side:
     @property
     def arguments(self) -> tuple[Arguments, ...]:
         trace = self.run.required_trace()
-        return arguments_of(self.label, trace, kernel_rows(trace, self.calls.name), self.n_steps)
+        rows = kernel_rows(trace, self.calls.name)
+        roles = roles_of_calls(self.generated_calls)
+        return arguments_of(self.label, trace, rows, self.n_steps, roles)
 
     @property
     def takes_unsized_lists(self) -> bool:
@@ -324,7 +327,14 @@ def _groups(comparison: Comparison, row: KernelRow) -> tuple[LedgerRuns | None, 
 def _with_outputs(
     arguments: tuple[Arguments, ...], calls: Sequence[tuple[CompiledGraph, GeneratedCall]]
 ) -> tuple[Arguments, ...]:
-    """What the log says of the buffers of a generated kernel; traces record inputs alone."""
+    """What the log says of the buffers of a generated kernel, unless traces and its code say all.
+
+    Args:
+        arguments: of the traces, with outputs where the code tells which of the tensors these are.
+        calls: of the kernel, by the log.
+    """
+    if any(entry.outputs for entry in arguments):
+        return arguments
     described = dict.fromkeys(buffers_of_call(graph, call) for graph, call in calls)
     named = [(inputs, outputs) for inputs, outputs in described if inputs and outputs]
     if not named:
