@@ -127,4 +127,4 @@ def note(path: CriticalPath, rank: int) -> str:
 def beside_a_collective(path: CriticalPath) -> str:
     """How kernels count that a collective slows, in a sentence; "" where it slows none."""
     is_slowed = path.slowed_ns + path.slowed_by_waiting_ns > 0
-    return f"Kernels {BESIDE_A_COLLECTIVE}." if is_slowed else ""
+    return f"Kernels {BESIDE_A_COLLECTIVE}, if any of their calls runs so." if is_slowed else ""
