@@ -1,6 +1,7 @@
 """The page of modules under AppTest: of a pair, of a run alone, and without modules."""
 
 import json
+import re
 from html import unescape
 from pathlib import Path
 
@@ -98,6 +99,20 @@ def test_a_run_alone_has_its_own_times():
     assert frame["t1"][0] == frame["t1"].max()
 
 
+def parts_in(app):
+    """The table of the groups that work for the opened module."""
+    return text_of(app).split("all groups that work for it")[1].split("</table>")[0]
+
+
+def test_groups_of_a_run_alone_have_one_time_and_lead_nowhere():
+    """Two equal columns with +0 ns behind them; each group led to "no fusion group 0.5"."""
+    alone = {"baseline": "sample/bert/default", "item": "module:encoder.layer.3"}
+    parts = parts_in(opened("modules", **alone))
+    heads = re.findall(r"<th\b[^>]*>([^<]*)", parts.split("</thead>")[0])
+    assert heads == ["Group", "default", "its share", "also works for"]
+    assert "item=group" not in parts
+
+
 def test_without_modules_the_page_says_how_to_get_them_and_shows_operators():
     app = opened("modules", **SAMPLE)
     assert NO_MODULES in unescape(text_of(app))
@@ -106,12 +121,16 @@ def test_without_modules_the_page_says_how_to_get_them_and_shows_operators():
 
 @pytest.fixture(scope="module")
 def of_server():
+    return {"baseline": recording_of_server()}
+
+
+def recording_of_server():
     """The recording of a server, as an upload."""
     files = {
         path.relative_to(LOOP.parent).as_posix(): path.read_bytes()
         for path in (LOOP / "trace.json.gz", *(LOOP / "capture_traces").iterdir())
     }
-    return {"baseline": accept(files).keys[0]}
+    return accept(files).keys[0]
 
 
 def test_a_servers_steps_are_chosen_by_phase_and_batch_and_sum_to_all(of_server):
@@ -129,10 +148,9 @@ def test_a_servers_steps_are_chosen_by_phase_and_batch_and_sum_to_all(of_server)
 
 def test_a_group_of_some_steps_leads_to_no_group_of_all_steps(of_server):
     chosen = {"item": "module:Decoder_0", "view": "by class"}
-    assert "item=group" in text_of(opened("modules", **of_server, **chosen))
-    some = text_of(opened("modules", **of_server, **chosen, steps="decode, 4"))
-    assert "all groups that work for it" in some
-    assert "item=group" not in some.split("all groups that work for it")[1]
+    pair = {**of_server, "candidate": recording_of_server()}
+    assert "item=group" in parts_in(opened("modules", **pair, **chosen))
+    assert "item=group" not in parts_in(opened("modules", **pair, **chosen, steps="decode, 4"))
 
 
 def test_without_a_server_there_is_no_choice_of_steps():

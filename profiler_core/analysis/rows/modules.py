@@ -153,7 +153,7 @@ def parts_table(
     parts: Sequence[ModulePart],
     tree: ModuleTree,
     run: int | None,
-    labels: tuple[str, str],
+    labels: Sequence[str],
     most: int,
 ) -> Table:
     """The fusion groups that work for a module, with its share.
@@ -162,11 +162,12 @@ def parts_table(
         parts: slowest first.
         tree: of both runs.
         run: the candidate's place in the comparison; None: the groups have no dossier.
-        labels: what the two runs are called.
+        labels: what the two runs are called; a run alone has one.
         most: rows; the rest is counted.
     """
+    is_pair = len(labels) > 1
     return Table(
-        ("Group", *labels, "Δ", "its share", "also works for"),
+        ("Group", *labels, *(("Δ",) if is_pair else ()), "its share", "also works for"),
         tuple(
             (
                 Cell(
@@ -174,8 +175,8 @@ def parts_table(
                     hint=part.group.title,
                     item=None if run is None else group_item(run, part.number),
                 ),
-                *(Cell(format_duration(ns)) for ns in part.part_ns),
-                _part_change(part, tree),
+                *(Cell(format_duration(ns)) for ns in part.part_ns[-len(labels) :]),
+                *((_part_change(part, tree),) if is_pair else ()),
                 Cell(format_share(part.share)),
                 Cell(_others(part.others)),
             )

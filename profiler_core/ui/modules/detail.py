@@ -34,8 +34,9 @@ def show_parts(shown: Shown, row: ModuleRow) -> None:
     parts = parts_of(shown.divided.ledger, row)
     if not shown.is_pair:
         st.html("<p class=fs-note>Add a candidate to see what became of each group.</p>")
-    run = shown.run if shown.bucket is None else None
-    table = parts_table(parts, tree, run, shown.labels, _MOST)
+    run = shown.run if shown.is_pair and shown.bucket is None else None
+    labels = shown.labels if shown.is_pair else shown.labels[:1]
+    table = parts_table(parts, tree, run, labels, _MOST)
     show_table(table, "fs-detail fs-parts")
     if table.n_left_out:
         st.caption(f"{table.n_left_out} more groups, each faster than these.")
