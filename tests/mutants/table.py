@@ -862,4 +862,26 @@ MUTANTS = (
         "is_all = of_longest >= _NEARLY_ALL * ", "is_all = of_longest >= 0 * ",
         ("test_op_work.py",),
     ),
+    Mutant(
+        "finding_rules/op_work.py", "a bias beside a product's kernel is no part of the product",
+        '"copy", "elementwise")', '"copy")', ("test_op_work.py",),
+    ),
+    Mutant(
+        "finding_rules/op_work.py", "calls whose kernels tell no product count whole",
+        "if known and all(known) else self.time_ns", "if known else self.time_ns",
+        ("test_op_work.py",),
+    ),
+    Mutant(
+        "dossier/roofline.py", "a group's operations are over the kernels that compute them",
+        "sum(op.time_ns if kernel else op.product_ns for op in counted)",
+        "sum(op.time_ns for op in counted)", ("../session/test_dossier.py",),
+    ),
+    Mutant(
+        "handed_more.py", "an expanded tensor of another rank is no larger one",
+        "elif len(was) == len(shape) and kind in", "elif kind in", ("test_handed_more.py",),
+    ),
+    Mutant(
+        "handed_more.py", "an operator that takes no longer is no cause",
+        "if 0 < _LEAST_SHARE * group.delta_ns <= longer_ns:", "if True:", ("test_handed_more.py",),
+    ),
 )  # fmt: skip
