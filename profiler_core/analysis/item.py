@@ -4,6 +4,7 @@
     operator:aten::addmm                   an operator, by its name
     group:1.17                             a fusion group: run, place in that run's ledger
     break:1.0                              a graph break: run, place in that run's log
+    skip:1.0                               a skipped frame: run, place in that run's log
     finding:1.launch_bound                 a finding: run, its key
     event:1.device.204                     an event: run, table of its trace, row
     module:encoder.layer.3.attention       an nn.Module, by its path
@@ -19,7 +20,7 @@ from hashlib import blake2b
 from typing import Literal, get_args
 
 ItemKind = Literal[
-    "kernel", "operator", "group", "break", "finding", "event", "module", "source", "rank"
+    "kernel", "operator", "group", "break", "skip", "finding", "event", "module", "source", "rank"
 ]
 
 _KINDS = frozenset(get_args(ItemKind))
@@ -43,7 +44,7 @@ class Item:
     @property
     def is_of_run(self) -> bool:
         """Does its key count runs, so that it means something else beside other runs?"""
-        return self.kind in ("group", "break", "finding", "event", "rank")
+        return self.kind in ("group", "break", "skip", "finding", "event", "rank")
 
     @property
     def run(self) -> int | None:
@@ -53,7 +54,7 @@ class Item:
 
     @property
     def numbers(self) -> tuple[int, int] | None:
-        """(run, place) of a group or a break; None: the key is no such pair."""
+        """(run, place) of a group, a break or a skipped frame; None: the key is no such pair."""
         run, dot, number = self.key.partition(".")
         if not (dot and _is_number(run) and _is_number(number)):
             return None
@@ -91,6 +92,11 @@ def group_item(run: int, number: int) -> Item:
 def break_item(run: int, number: int) -> Item:
     """A graph break of a run, by its place in the log of its compiler (`graph_breaks`)."""
     return Item("break", f"{run}.{number}")
+
+
+def skip_item(run: int, number: int) -> Item:
+    """A skipped frame of a run, by its place in the log of its compiler (`frame_skips`)."""
+    return Item("skip", f"{run}.{number}")
 
 
 def finding_item(run: int, key: str) -> Item:

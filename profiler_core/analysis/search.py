@@ -19,11 +19,13 @@ from profiler_core.analysis.ledger.result import Became
 from profiler_core.analysis.wording.sentence import clause, listed
 
 EntryKind = Literal[
-    "finding", "module", "operator", "kernel", "group", "source line", "graph break"
-]
+    "finding", "module", "operator", "kernel", "group", "source line", "graph break",
+    "skipped frame",
+]  # fmt: skip
 
 _KINDS: tuple[EntryKind, ...] = (
     "finding", "module", "operator", "kernel", "group", "source line", "graph break",
+    "skipped frame",
 )  # fmt: skip
 _FILLERS = frozenset((
     "a", "an", "and", "are", "at", "became", "become", "better", "by", "can", "did", "do", "does",
@@ -48,6 +50,7 @@ _NO_LOG = (
 _NO_BREAK = "The logs of the compiler have no graph break."
 _MOST_NAMES = 10  # of modules in a sentence
 _BREAKS = frozenset(("break", "breaks"))
+_HAS_BREAK: tuple[EntryKind, ...] = ("graph break", "skipped frame")
 _LAYER = re.compile(r"(?:layers?|blocks?|stages?)?_?(\d+)", re.IGNORECASE)
 _RECOMPILING = re.compile(r"\brecompil\w*")  # "recompile" is no part of "recompilation"
 _MOST_PER_KIND = 8  # of one answer: twelve equal layers must not hide the kernel
@@ -93,7 +96,7 @@ class SearchIndex:
         self._nameless = nameless
         self._titles = [entry.title.lower() for entry in self.entries]
         self._texts = [
-            f"{title}\n{entry.detail.lower()}\n{entry.kind}\n{entry.words}"
+            f"{title}\n{entry.detail.lower()}\n{entry.kind}\n{entry.words.lower()}"
             for title, entry in zip(self._titles, self.entries, strict=True)
         ]
 
@@ -106,7 +109,7 @@ class SearchIndex:
                 for a question about graph breaks.
         """
         if self.entries and _BREAKS & set(query.lower().split()):
-            has_break = any(entry.kind == "graph break" for entry in self.entries)
+            has_break = any(entry.kind in _HAS_BREAK for entry in self.entries)
             why = _NO_BREAK if self._has_log else _NO_LOG
             return _NO_MATCH if has_break else f"{_NO_MATCH} {why}"
         if unheard := self._no_such_change(query):

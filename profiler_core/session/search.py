@@ -14,6 +14,7 @@ from profiler_core.analysis.item import (
     kernel_item,
     module_item,
     operator_item,
+    skip_item,
     source_item,
 )
 from profiler_core.analysis.ledger.group_modules import without_module
@@ -24,6 +25,7 @@ from profiler_core.analysis.modules import STEP
 from profiler_core.analysis.search import SearchEntry, SearchIndex
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.errors import FusionscopeError
+from profiler_core.model.compilation import FrameSkip, GraphBreak
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.divided import Divided
 from profiler_core.session.dossier.finding import findings_of
@@ -31,6 +33,7 @@ from profiler_core.session.dossier.ledger_runs import ledger_of_run_alone
 from profiler_core.units import format_duration
 
 _ASKED_FOR = "what to try next, do, improve"  # which findings answer
+_A_BREAK = "graph breaks"  # what made Dynamo skip a frame
 
 
 def search_index(comparison: Comparison) -> SearchIndex:
@@ -292,16 +295,27 @@ def _lines(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
 
 
 def _breaks(comparison: Comparison, run: int) -> Iterator[SearchEntry]:
+    """Graph breaks and skipped frames, by all that the log says of them."""
     report = comparison.compilation_of(run)
     if report is None:
         return
+    label = comparison.labels[run]
     for broken in report.breaks:
         position = report.place_of(broken)
         if position is not None:
             yield SearchEntry(
-                "graph break",
-                broken.title,
-                f"{comparison.labels[run]} · {broken.event.reason}",
-                break_item(run, position),
-                broken.cost_ns,
-            )
+                "graph break", broken.title, f"{label} · {broken.event.reason}",
+                break_item(run, position), broken.cost_ns, words=_of_log(broken.event),
+            )  # fmt: skip
+    for number, skip in enumerate(report.skips):
+        function = skip.event.function or "a function"
+        yield SearchEntry(
+            "skipped frame", skip.title, f"{label} · {function} runs eager: {skip.event.reason}",
+            skip_item(run, number), words=f"{_A_BREAK}\n{_of_log(skip.event)}",
+        )  # fmt: skip
+
+
+def _of_log(event: GraphBreak | FrameSkip) -> str:
+    """Where Dynamo stopped and what it says: place, function, registry's number, hints."""
+    place = f"{event.file or ''}:{event.line or ''}"
+    return "\n".join((place, event.function or "", event.gb_id or "", *event.hints))

@@ -11,6 +11,7 @@ from profiler_core.analysis.item import (
     module_item,
     operator_item,
     read_item,
+    skip_item,
     source_item,
 )
 
@@ -25,6 +26,7 @@ LONG = "void at::native::elementwise_kernel<128, 2, " + "at::native::gpu_kernel_
         operator_item("aten::addmm"),
         group_item(1, 17),
         break_item(2, 0),
+        skip_item(2, 0),
         event_item(0, "device", 204),
         module_item("encoder.layer.*.attention"),
         source_item("model.py:84"),

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.make import dossier
 from profiler_core.session.search import search_index
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -92,3 +95,34 @@ def test_times_of_two_runs_need_no_names() -> None:
     told = [e for e in search_index(comparison).entries if e.kind in ("operator", "kernel")]
     assert told
     assert all(len(entry.sides_ns) == 2 and not entry.runs for entry in told)
+
+
+LOGS = Path(__file__).resolve().parents[1] / "fixtures" / "torch_logs" / "2.15.0"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["script.py:63", "builtin operator loop_break", "GB0059 script.py:63", "break loop_break"],
+)
+def test_a_skipped_frame_is_found_as_a_break_is(query: str) -> None:
+    """ "tiny.py:17" and "GB0124" matched nothing: a frame that is lost whole had no entry."""
+    comparison = Comparison.open([LOGS / "b2_break_places"])
+    hit = search_index(comparison).search(query, 5)[0]
+    assert (hit.kind, hit.title, hit.item.text) == (
+        "skipped frame", "print · project/script.py:63", "skip:0.0",
+    )  # fmt: skip
+    assert "loop_break runs eager: Failed to trace builtin operator" in hit.detail
+    made = dossier(comparison, hit.item)
+    assert made.answer.startswith("loop_break runs eager in every step because of a break in it")
+    assert made.advice is not None and "Dynamo cannot resume" in made.advice.change
+    assert [source.frame.line for source in made.sources] == [63]
+    assert made.missing  # what it loses: nothing was timed
+
+
+def test_a_break_is_found_by_its_number_and_its_hint() -> None:
+    comparison = Comparison.open([LOGS / "b2_break_places"])
+    report = comparison.compilation_of(0)
+    assert report is not None
+    (broken,) = (b for b in report.breaks if b.place.line == 11)
+    for words in (f"{broken.event.gb_id} :11", broken.event.hints[0]):
+        assert broken.title in {hit.title for hit in search_index(comparison).search(words, 9)}

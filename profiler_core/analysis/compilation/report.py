@@ -93,6 +93,12 @@ class SkipReport:
     change: str
     url: str
 
+    @property
+    def title(self) -> str:
+        """The kind of its break and the user's line: "print · model/block.py:12"."""
+        file, line = (self.place.file, self.place.line) if self.place else (None, None)
+        return f"{self.cause.label} · {place_text(file, line)}"
+
 
 class Unpriced(StrEnum):
     """Why what a break costs is not known, as a clause."""
@@ -107,7 +113,7 @@ class CompilationReport:
     """All of it. Skipped frames come first: they lose the whole function, not a step's overhead."""
 
     log: CompileLog
-    skips: tuple[SkipReport, ...]
+    skips: tuple[SkipReport, ...]  # in the order of the log
     breaks: tuple[BreakReport, ...]  # most expensive first
     recompiles: tuple[RecompileReport, ...]
     compile_time: CompileTime | None

@@ -47,7 +47,7 @@ class Related:
 
 
 RelationKind = Literal[
-    "became", "kernels", "operators", "modules", "members", "breaks", "parts", "steps"
+    "became", "kernels", "operators", "modules", "members", "breaks", "skips", "parts", "steps"
 ]
 
 

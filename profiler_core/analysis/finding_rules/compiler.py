@@ -12,7 +12,7 @@ from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule, kernel_items
 from profiler_core.analysis.finding_rules.op_work import op_work
-from profiler_core.analysis.item import Item, break_item
+from profiler_core.analysis.item import Item, break_item, skip_item
 from profiler_core.analysis.memory.frames import place
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
@@ -53,6 +53,7 @@ def frame_skips(facts: Facts) -> Finding | None:
         prediction=_of_skipped(facts, lost),
         page="compilation",
         weight="first" if report.eager_only else "by time",
+        items=tuple(skip_item(facts.place, number) for number in range(n)),
         locations=tuple(dict.fromkeys(each.place for each in report.skips if each.place)),
     )
 

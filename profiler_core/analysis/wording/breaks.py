@@ -1,8 +1,8 @@
-"""What the dossier of a graph break says in sentences: its cost, and how often it was met."""
+"""What dossiers of graph breaks and skipped frames say: their cost, and how often they were met."""
 
 from collections.abc import Sequence
 
-from profiler_core.analysis.compilation.report import BreakReport
+from profiler_core.analysis.compilation.report import BreakReport, SkipReport
 from profiler_core.analysis.wording.compilation import unpriced_clause
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.units import format_count, format_duration
@@ -31,12 +31,18 @@ def break_answer(broken: BreakReport, breaks: Sequence[BreakReport], total_ns: f
     return f"{text}."
 
 
+def skip_answer(skip: SkipReport) -> str:
+    """Which function runs eager, and how often its break was met."""
+    name = skip.event.function or "A function"
+    return f"{name} runs eager in every step because of a break in it, {_met(skip)}."
+
+
 def break_about(broken: BreakReport) -> tuple[str, ...]:
     """How often it was met, and in which compilations; the answer says it where it has no cost."""
     return () if broken.cost_ns is None else (f"{capitalised(_met(broken))}.",)
 
 
-def _met(broken: BreakReport) -> str:
+def _met(broken: BreakReport | SkipReport) -> str:
     ids = broken.event.compile_ids
     of_ids = f" in {', '.join(ids[:8])}" if ids else ""
     return f"met {_times(broken.event.n)} while compiling{of_ids}"

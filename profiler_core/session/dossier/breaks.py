@@ -1,9 +1,14 @@
-"""The dossier of a graph break: what it costs, where it is, why, and what to change."""
+"""The dossiers of graph breaks and skipped frames: what they cost, where, why, what to change."""
 
-from profiler_core.analysis.compilation.report import BreakReport, CompilationReport, place_text
+from profiler_core.analysis.compilation.report import (
+    BreakReport,
+    CompilationReport,
+    SkipReport,
+    place_text,
+)
 from profiler_core.analysis.dossier.record import Advice, Dossier, RunTime, SourceLine
 from profiler_core.analysis.item import Item
-from profiler_core.analysis.wording.breaks import break_about, break_answer
+from profiler_core.analysis.wording.breaks import break_about, break_answer, skip_answer
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 
@@ -43,6 +48,43 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         if broken.cost_ns is not None
         else (f"What it costs is not known: {report.unpriced}.",),
     )
+
+
+def skip_dossier(comparison: Comparison, item: Item) -> Dossier:
+    """Everything about one function that runs eager because of a break in it.
+
+    Raises:
+        NothingToAnalyse: the run's log has no such frame.
+    """
+    number = item.run
+    report = _report(comparison, item)
+    skip = skip_of(comparison, item)
+    if number is None or report is None or skip is None:
+        raise NothingToAnalyse(
+            f"These runs have no skipped frame {item.key}.",
+            remedy="Choose the runs that the link was made for.",
+        )
+    kept = comparison.runs[number].kept_sources
+    event, frame, lost = skip.event, skip.place, report.lost
+    is_priced = lost is not None and lost.ns is not None
+    return Dossier(
+        item=item,
+        kind="skipped frame",
+        title=skip.title,
+        answer=skip_answer(skip),
+        about=(lost.price, lost.sentence) if lost is not None and is_priced else (),
+        advice=Advice(skip.cause.what, skip.change, event.reason, skip.url, event.gb_id or ""),
+        sources=()
+        if frame is None
+        else (SourceLine(place_text(frame.file, frame.line), frame, kept.get(frame.file, {})),),
+        missing=(lost.sentence,) if lost is not None and not is_priced else (),
+    )
+
+
+def skip_of(comparison: Comparison, item: Item) -> SkipReport | None:
+    """The skipped frame that an item names; None: the log of its run has none there."""
+    report, (_, place) = _report(comparison, item), item.numbers or (-1, -1)
+    return dict(enumerate(report.skips)).get(place) if report is not None else None
 
 
 def break_of(comparison: Comparison, item: Item) -> BreakReport | None:

@@ -10,11 +10,12 @@ from profiler_core.analysis.rows.findings import FindingRow, finding_rows
 from profiler_core.analysis.wording.findings import NO_GAIN
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.session.comparison import Comparison
-from profiler_core.session.dossier.breaks import break_of
+from profiler_core.session.dossier.breaks import break_of, skip_of
 from profiler_core.session.dossier.common import pair_of_run, related_group, slowest_first
 
 _RELATIONS: dict[ItemKind, RelationKind] = {
     "group": "became", "kernel": "kernels", "operator": "operators", "break": "breaks",
+    "skip": "skips",
 }  # fmt: skip
 
 
@@ -122,4 +123,6 @@ def _related(
     if item.kind == "break" and (broken := break_of(comparison, item)) is not None:
         cost = (*(None for _ in sides[1:]), broken.cost_ns)
         return Related(broken.title, item, broken.event.reason, cost)
-    return Related(item.key, item, "", tuple(None for _ in sides))
+    skip = skip_of(comparison, item) if item.kind == "skip" else None
+    title, note = (item.key, "") if skip is None else (skip.title, skip.event.reason)
+    return Related(title, item, note, tuple(None for _ in sides))

@@ -8,7 +8,7 @@ from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item, ItemKind
 from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.session.comparison import Comparison
-from profiler_core.session.dossier.breaks import break_dossier
+from profiler_core.session.dossier.breaks import break_dossier, skip_dossier
 from profiler_core.session.dossier.event import event_dossier
 from profiler_core.session.dossier.finding import finding_dossier, findings_of
 from profiler_core.session.dossier.group import group_dossier
@@ -22,6 +22,7 @@ _MAKERS: dict[ItemKind, Callable[[Comparison, Item], Dossier]] = {
     "operator": operator_dossier,
     "group": group_dossier,
     "break": break_dossier,
+    "skip": skip_dossier,
     "finding": finding_dossier,
     "event": event_dossier,
     "module": module_dossier,

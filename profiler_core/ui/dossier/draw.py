@@ -39,6 +39,7 @@ _RELATIONS = {
     "modules": "Modules in it, slowest first",
     "members": "Similar groups, slowest first",
     "breaks": "Graph breaks",
+    "skips": "Functions that run eager",
     "parts": "Where its step goes",
     "steps": "Waited in each step",
 }
@@ -85,7 +86,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         relation_titles=_RELATIONS,
         rooflines=[(line, roofline_sentences(line)) for line in dossier.rooflines],
         sources=[(source, lines_around(source.frame, source.lines)) for source in dossier.sources],
-        links_sources=dossier.kind not in ("graph break", "source line"),
+        links_sources=dossier.kind not in ("graph break", "skipped frame", "source line"),
         arguments=arguments[:n_first],
         more_arguments=arguments[n_first:_MOST_ARGUMENTS],
         n_arguments=len(arguments),
