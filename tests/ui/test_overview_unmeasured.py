@@ -41,6 +41,14 @@ def test_a_memory_snapshot_alone_leads_to_its_page(home):
     assert "Side by side" not in text
 
 
+def test_counters_alone_are_to_be_opened_with_their_trace(home):
+    """ "There is nothing that can be shown here" stood there, and not what the file is."""
+    table = b'"ID","Kernel Name","gpu__time_duration.sum"\n"","","nsecond"\n"0","gelu","1000"\n'
+    text = overview_of("counters.csv", table)
+    assert "There is a table of Nsight Compute here, and no trace that can be read" in text
+    assert "together with the trace of its run" in text
+
+
 def test_a_trace_without_events_says_so(home):
     text = overview_of("empty.json", b'{"traceEvents": []}')
     assert "empty: no step was timed" in text

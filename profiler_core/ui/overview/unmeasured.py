@@ -29,6 +29,11 @@ class _Held:
 
 _SNAPSHOT = _Held("a memory snapshot", "memory", "Where the memory went")
 _LOG = _Held("a log of the compiler", "compilation", "What the compiler did")
+_COUNTERS = "a table of Nsight Compute"  # which no page shows without a trace
+_OPEN_TOGETHER = (
+    "Open the table of Nsight Compute together with the trace of its run: its numbers are shown "
+    "with the kernels of that."
+)
 _TELEMETRY = _Held("telemetry", "telemetry", "Clocks, power and energy")
 
 
@@ -36,12 +41,13 @@ def show_unmeasured(choice: Choice) -> None:
     """Say that nothing was timed, what there is instead, and lead to it."""
     runs = choice.comparison.runs
     sources = list(dict.fromkeys(source for run in runs for source in _held(run.files)))
-    available = listed([source.what for source in sources])
+    has_counters = any(run.files.counters is not None for run in runs)
+    available = listed([*(each.what for each in sources), *([_COUNTERS] if has_counters else [])])
     lacking = _without_work(choice)
     show_claim(
         entry_facts(choice.baseline),
         (f"{listed(choice.labels)}: no step was timed",),
-        _grounds(available, lacking),
+        [*_grounds(available, lacking), *([_OPEN_TOGETHER] if has_counters else [])],
         warnings=state_sentences(choice),
     )
     show_what_failed_printed(choice)
