@@ -203,6 +203,22 @@ def test_an_operator_of_a_cpu_has_its_inputs_and_itself_among_its_kernels() -> N
     assert len([entry for entry in kernels.entries if entry.times_ns[1]]) == 2
 
 
+def test_an_operator_of_a_cpu_inside_of_another_one_runs_there() -> None:
+    """ "eager does not run here" stood there, "0 ns → 117 ms": aten::linear calls aten::addmm."""
+    captures = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
+    comparison = Comparison.open([captures / f"smallcnn_cpu.{v}" for v in ("eager", "default")])
+    sentence = "In eager it runs inside of aten::linear, whose time has its own."
+    for item in (kernel_item("aten::addmm"), operator_item("aten::addmm")):
+        made = dossier(comparison, item)
+        assert sentence in made.about
+        assert [time.inside for time in made.times] == [("aten::linear",), ()]
+        assert "in the time of aten::linear" in dossier_html(made)
+        assert "does not run here" not in dossier_html(made)
+    assert "0 ns" not in made.answer and "per step in default" in made.answer
+    generated = next(row.name for row in comparison.kernels if row.name.startswith("graph_0_cpp"))
+    assert dossier(comparison, kernel_item(generated)).times[0].inside == ()
+
+
 def test_a_product_s_kernel_is_held_against_the_peak_with_its_own_time() -> None:
     """A 7×7 convolution at 8.2 % of the peak was told to reach 5 %, by 124 µs of layout kernels."""
     resnet = SAMPLE.parent / "resnet50"

@@ -29,6 +29,7 @@ class RunTime:
     min_ns: float | None = None
     max_ns: float | None = None
     is_cut: bool = False  # the trace, so that nothing is known of a whole step
+    inside: tuple[str, ...] = ()  # operators of a CPU that call it here, whose time has its own
 
 
 @dataclass(frozen=True)

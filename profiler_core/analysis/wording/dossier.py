@@ -30,6 +30,7 @@ NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captur
 _NO_LONG_LISTS = "Inputs are not known: torch records no shapes of lists of over 30 tensors."
 
 # Tried with torch 2.11 on an H200. The key of AOTAutograd's cache has the marks in torch 2.14.
+_MOST_CALLERS = 3  # of an operator, in a sentence
 _WITHOUT_COPIES = (
     "It reads inputs where they lie if each step hands it the same tensors, marked before the "
     "first call by torch._dynamo.mark_static_address(tensor). That saves time where what makes "
@@ -259,6 +260,21 @@ def operator_about(
     )
 
 
+def inside_about(times: Sequence[RunTime]) -> tuple[str, ...]:
+    """In which runs other operators of a CPU call it and have its time, one sentence each."""
+    return tuple(
+        f"In {time.label} it runs inside of {callers_text(time.inside)}, whose time has its own."
+        for time in times
+        if time.inside
+    )
+
+
+def callers_text(callers: Sequence[str]) -> str:
+    """The operators that call another, the first of many: "aten::linear and aten::matmul"."""
+    more = ("others",) if len(callers) > _MOST_CALLERS else ()
+    return listed([*callers[:_MOST_CALLERS], *more])
+
+
 def times_answer(times: Sequence[RunTime], *, in_last: str = "") -> str:
     """From the baseline to the last run that is compared with it, which `in_last` may name."""
     known = [time for time in times if time.time_ns is not None]
@@ -266,6 +282,8 @@ def times_answer(times: Sequence[RunTime], *, in_last: str = "") -> str:
         return "It takes no time in any of these runs."
     if len(times) < 2:
         return f"{format_duration(known[0].time_ns)} per step."
+    if times[0].inside or times[-1].inside:  # it runs there, for a time that is another's
+        return f"{format_duration(known[-1].time_ns)} per step in {known[-1].label}."
     first, last = times[0].time_ns or 0.0, times[-1].time_ns or 0.0
     change = f" ({format_difference(last - first)})" if first and last else ""
     return f"{format_duration(first)} → {format_duration(last)} per step{in_last}{change}."

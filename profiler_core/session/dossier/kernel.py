@@ -6,6 +6,7 @@ from functools import cached_property
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.counters.kernels import KernelCounters
+from profiler_core.analysis.dossier.callers import callers_on_cpu
 from profiler_core.analysis.dossier.generated import (
     buffers_of_call,
     calls_of_kernel,
@@ -38,6 +39,7 @@ from profiler_core.analysis.wording.dossier import (
     beside_collectives,
     collective_sentence,
     copies_about,
+    inside_about,
     kernel_answer,
     launch_sentences,
     missing_of_kernel_groups,
@@ -70,6 +72,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         NothingToAnalyse: no trace has a kernel of this name.
     """
     row = _row(comparison, item)
+    times = _times(comparison, row)
     sides = [_side(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
     rooflines, launches = _rooflines(present, row), _launches(present)
@@ -91,8 +94,12 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
             computes,
             CATEGORIES.get(row.category, row.category),
         ),
-        about=(*copies_about(groups), *_about(row, present, _launches(told))),
-        times=_times(comparison, row),
+        about=(
+            *copies_about(groups),
+            *inside_about(times),
+            *_about(row, present, _launches(told)),
+        ),
+        times=times,
         modules=modules_at(places),
         runs_at=runs_at(places),
         rooflines=rooflines,
@@ -297,7 +304,10 @@ def _on_timeline(sides: Sequence[_Side]) -> tuple[TimelineEvent, ...]:
 def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
     sides = zip(comparison.traced, row.sides, strict=True)
     return tuple(
-        RunTime(number, comparison.labels[number])
+        RunTime(
+            number, comparison.labels[number],
+            inside=callers_on_cpu(comparison.runs[number].required_trace(), row.name),
+        )
         if side is None
         else RunTime(
             number, comparison.labels[number],

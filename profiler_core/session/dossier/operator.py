@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import isclose
 
+from profiler_core.analysis.dossier.callers import callers_on_cpu
 from profiler_core.analysis.dossier.launches import started_by
 from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
 from profiler_core.analysis.dossier.roofline import what_computes
@@ -13,6 +14,7 @@ from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.wording.dossier import (
     copies_about,
+    inside_about,
     missing_of_operator,
     missing_of_some,
     operator_about,
@@ -51,7 +53,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
     name = _name(item, named, groups)
     became = _became(comparison, item)
-    times = _own_times(comparison, works)
+    times = _own_times(comparison, works, name)
     further: tuple[RunTime, ...] = ()
     about: tuple[str, ...] = ()
     if pair is not None:
@@ -69,7 +71,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
             what_computes([op for op in named if op.name in PRODUCTS]),
             is_one_of_many=bool(further),
         ),
-        about=(*copies_about(groups), *about),
+        about=(*copies_about(groups), *inside_about((*times, *further)), *about),
         times=tuple(sorted((*times, *further), key=lambda time: time.run)),
         modules=modules_of(groups),
         relations=(
@@ -164,10 +166,14 @@ def _beside_baseline(
     called by eager's `aten::linear`, and by compiled code itself. There its calls' own time counts.
     """
     row = next((row for row in pair.divided.operators if row.op == name), None)
-    own_of = {time.run: time for time in own if time.time_ns is not None}
+    own_of = {time.run: time for time in own if time.time_ns is not None or time.inside}
     of_ledger = _ledger_times(pair, groups, name, row)
     times = [time if time.time_ns else own_of.get(time.run, time) for time in of_ledger]
-    inside = [time.label for time, other in zip(times, of_ledger, strict=True) if time is not other]
+    inside = [
+        time.label
+        for time, other in zip(times, of_ledger, strict=True)
+        if time is not other and not time.inside
+    ]
     return tuple(times), operator_about(row, pair.labels[1], inside)
 
 
@@ -213,12 +219,15 @@ def _ledger_times(
     return tuple(times)
 
 
-def _own_times(comparison: Comparison, works: dict[int, tuple[OpWork, ...]]) -> tuple[RunTime, ...]:
+def _own_times(
+    comparison: Comparison, works: dict[int, tuple[OpWork, ...]], name: str
+) -> tuple[RunTime, ...]:
     times = []
     for number, ops in works.items():
         label = comparison.labels[number]
         if not ops:
-            times.append(RunTime(number, label))
+            trace = comparison.runs[number].required_trace()
+            times.append(RunTime(number, label, inside=callers_on_cpu(trace, name)))
             continue
         calls = [ns for op in ops for ns in op.times_ns]
         per_step = partial(_per_step, comparison, number)
