@@ -481,6 +481,19 @@ MUTANTS = (
         "gradient + of_weight * values", "gradient + values", ("test_sliding_windows.py",),
     ),
     Mutant(
+        "ledger/library_kernels.py", "a memset goes with the kernel that follows it",
+        "min(options)", "min(options, key=lambda each: (each[0], -each[1]))",
+        ("ledger/test_library_kernels.py",),
+    ),
+    Mutant(
+        "ledger/library_kernels.py", "a split product is added up by the call that split it",
+        "_PARTED * finishes(name)", "0", ("ledger/test_library_kernels.py",),
+    ),
+    Mutant(
+        "ledger/library_kernels.py", "a helper costs little beside the kernel that it helps",
+        "cost - main", "cost - min(extra[i : i + k])", ("ledger/test_library_kernels.py",),
+    ),
+    Mutant(
         "ledger/host_rows.py", "steps with other strides are no steps of one form",
         " ^ scalars.hash(3)", "", ("test_sliding_windows.py",),
     ),

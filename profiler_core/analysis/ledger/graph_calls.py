@@ -8,30 +8,20 @@ helpers).
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align
 from profiler_core.analysis.ledger.engines import engine_graph
+from profiler_core.analysis.ledger.library_kernels import dealt, finishes, is_helper
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.ledger.replays import Recording
 from profiler_core.analysis.ledger.work_units import GraphRun, HostStep, Unit
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
 
-_HELPER = re.compile(
-    r"splitK|nchwToNhwc|nhwcToNchw|Memset|Memcpy|transpose|fill|cudnn.*(?:pad|convert)|reduce_1Block"
-    r"|winograd.*(?:Output|generate)|cublasLt::|computeOffsets|scalePackedTensor|zeroPad|convertTensor",
-    re.IGNORECASE,
-)
-_FINISHES = re.compile(r"splitK|reduce_1Block|winograd.*Output", re.IGNORECASE)
 _COPIES = re.compile(r"aten::_foreach_copy_$|aten::copy_$|Memcpy")
 _GRAPH_PREFIX = re.compile(r"^graph_\d+_")
-# Costs of dealing kernels to calls: only their order counts.
-_HELPER_BESIDE, _KERNEL_BESIDE = 0.01, 0.3  # a kernel beyond a call's first
-_HELPER_LEFT, _KERNEL_LEFT = 0.2, 1.0  # a kernel without a call
-_CALL_LEFT = 2.0  # a call without a kernel
-_MOST_PIECES = 12  # kernels of one library call in a replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +253,7 @@ def _with_helpers(pieces: Sequence[_Piece]) -> list[_Piece]:
             following = piece
             continue
         before = next((p for p in joined[position - 1 :: -1] if not _is_helper(p)), None)
-        neighbour = before if _FINISHES.search(piece.name) and position else following or before
+        neighbour = before if finishes(piece.name) and position else following or before
         if neighbour is not None and neighbour.event is not None:
             joined[position] = replace(
                 piece, name=neighbour.name, group=neighbour.group, operator=neighbour.operator
@@ -272,7 +262,7 @@ def _with_helpers(pieces: Sequence[_Piece]) -> list[_Piece]:
 
 
 def _is_helper(piece: _Piece) -> bool:
-    return not piece.is_generated and _HELPER.search(piece.name) is not None
+    return not piece.is_generated and is_helper(piece.name)
 
 
 def _unit_name(call: GeneratedCall) -> str:
@@ -319,11 +309,7 @@ def _fill(
     numbers: range,
     result: list[int | None],
 ) -> None:
-    """Deal the pieces between two anchors to the library calls between them, in order.
-
-    Least cost: each kernel beyond a call's first costs little for a helper, more for another; a
-    call that is left without a kernel, or a kernel without a call, costs most.
-    """
+    """Deal the pieces between two anchors to the library calls between them, in order."""
     heavy = [number for number in numbers if calls[number].kind == "library"]
     free = [position for position in places if not pieces[position].is_generated]
     if not heavy or not free:
@@ -332,47 +318,13 @@ def _fill(
         for position, number in zip(free, heavy, strict=True):
             result[position] = number
         return
-    is_helper = [_HELPER.search(pieces[position].name) is not None for position in free]
+    names = [pieces[position].name for position in free]
     first = 0
-    for number, (skipped, taken) in zip(heavy, _cheapest(is_helper, len(heavy)), strict=False):
+    for number, (skipped, taken) in zip(heavy, dealt(names, len(heavy)), strict=False):
         first += skipped
         for position in free[first : first + taken]:
             result[position] = number
         first += taken
-
-
-def _cheapest(is_helper: Sequence[bool], n_calls: int) -> Iterator[tuple[int, int]]:
-    """For each call in turn: how many kernels to leave out before it, and how many to take.
-
-    Args:
-        is_helper: of each kernel in order.
-        n_calls: library calls that they are dealt to.
-    """
-    n, m = len(is_helper), n_calls
-    extra = [_HELPER_BESIDE if helper else _KERNEL_BESIDE for helper in is_helper]
-    left_out = [_HELPER_LEFT if helper else _KERNEL_LEFT for helper in is_helper]
-    best = [[0.0] * (n + 1) for _ in range(m + 1)]
-    take = [[0] * (n + 1) for _ in range(m + 1)]
-    for i in range(n - 1, -1, -1):
-        best[m][i] = best[m][i + 1] + left_out[i]
-    for j in range(m - 1, -1, -1):
-        for i in range(n, -1, -1):
-            options = [(best[j + 1][i] + _CALL_LEFT, 0)]
-            if i < n:
-                options.append((best[j][i + 1] + left_out[i], -1))
-            cost = 0.0
-            for k in range(1, min(_MOST_PIECES, n - i) + 1):
-                cost += extra[i + k - 1]
-                cheapest = min(extra[i : i + k])
-                options.append((best[j + 1][i + k] + cost - cheapest, k))
-            best[j][i], take[j][i] = min(options)
-    i = 0
-    for j in range(m):
-        skipped = 0
-        while take[j][i] == -1:
-            skipped, i = skipped + 1, i + 1
-        yield skipped, take[j][i]
-        i += take[j][i]
 
 
 def _adopt_helpers(
@@ -383,7 +335,7 @@ def _adopt_helpers(
     for position in range(len(pieces) - 1, -1, -1):
         if result[position] is not None:
             following = result[position]
-        elif _HELPER.search(pieces[position].name) or operator(pieces[position].name) in (
+        elif is_helper(pieces[position].name) or operator(pieces[position].name) in (
             "zero",
             "fill",
         ):
