@@ -27,6 +27,8 @@ def _divided(side: GroupSide, labels: list[str], weights: Mapping[str, float]) -
     times = dict.fromkeys(labels, 0.0)
     for work in side.lines:
         own = work.labels or labels
+        if not any(weights.get(label) for label in own) and any(weights.values()):
+            own = tuple(labels)  # it does a part of theirs: a softmax that builds the mask, too
         whole = sum(weights.get(label, 0.0) for label in own)
         for label in own:
             share = weights.get(label, 0.0) / whole if whole else 1 / len(own)

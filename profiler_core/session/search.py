@@ -208,18 +208,20 @@ def _kernels(comparison: Comparison) -> Iterator[SearchEntry]:
 def _products(comparison: Comparison) -> Iterator[SearchEntry]:
     """Matrix products and convolutions that others call: `aten::addmm` inside of `aten::linear`."""
     shown = comparison.shown_first + 1 if comparison.pairs else 0
-    compared = _Compared.of(comparison, shown)
-    times: dict[str, list[float]] = {}
-    for side, number in enumerate(dict.fromkeys((0, shown))):
+    times: dict[str, dict[int, float]] = {}
+    for number in dict.fromkeys((0, shown)):
         summary = comparison.sides[number].summary
         if number not in comparison.traced or summary is None:
             continue
         for op in op_work(comparison.runs[number].required_trace(), PRODUCTS):
-            times.setdefault(op.name, [0.0, 0.0])[side] += summary.per_step(op.time_ns)
-    for name, sides_ns in times.items():
+            of_runs = times.setdefault(op.name, {})
+            of_runs[number] = of_runs.get(number, 0.0) + summary.per_step(op.time_ns)
+    for name, of_runs in times.items():
+        # Of the first run that calls it: in another its calls are not what became of these.
+        number, step_ns = next(iter(of_runs.items()))
         yield SearchEntry(
-            "operator", name.removeprefix("aten::"), name, operator_item(name), max(sides_ns),
-            sides_ns=compared.sides(*sides_ns), runs=compared.runs,
+            "operator", name.removeprefix("aten::"), name, operator_item(name), step_ns,
+            runs=comparison.labels[number] if len(comparison.labels) > 1 else "",
         )  # fmt: skip
 
 

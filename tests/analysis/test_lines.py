@@ -65,6 +65,10 @@ def test_what_no_line_is_known_of_is_all_lines_of_its_group(groups) -> None:
     first, *others = times_by_line(made).values()
     assert first == (group.baseline_step_ns, group.candidate_step_ns)
     assert set(others) == {(0.0, 0.0)}
+    new = replace(
+        made, candidate=replace(group.candidate, lines=(replace(unknown[0], labels=(labels[-1],)),))
+    )
+    assert times_by_line(new)[labels[-1]] == (0.0, 0.0)  # of what the baseline does by other lines
     equal = replace(made, baseline=replace(group.baseline, lines=()))
     each = group.candidate_step_ns / len(labels)
     assert [after for _, after in times_by_line(equal).values()] == pytest.approx(

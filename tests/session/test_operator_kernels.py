@@ -40,8 +40,8 @@ def launched_inside(run: Path, operator: str) -> dict[str, float]:
     for event in events:
         if event.get("cat") not in ("kernel", "gpu_memset", "gpu_memcpy"):
             continue
-        launch = launches[event["args"]["correlation"]]
-        if any(
+        launch = launches.get(event["args"]["correlation"])  # None: before the profiled steps
+        if launch is not None and any(
             call["tid"] == launch["tid"] and call["ts"] <= launch["ts"] <= call["ts"] + call["dur"]
             for call in calls
         ):
@@ -74,13 +74,28 @@ def test_an_operator_that_others_call_runs_there(operator: str) -> None:
     made = dossier(comparison, operator_item(operator))
     expected = [sum(launched_inside(run, operator).values()) for run in runs]
     assert [time.time_ns for time in made.times] == pytest.approx(expected)
-    assert "In eager other operators call it" in made.about[0]
+    caller = {"aten::convolution": "aten::conv2d", "aten::addmm": "aten::linear"}[operator]
+    assert made.about[0].startswith(f"In eager {caller} calls it: ")
+    assert " in eager and " in made.answer
+    assert made.answer.endswith(" in default, per step.")
+    (calling,) = (part for part in made.relations if part.kind == "operators")
+    assert [entry.item for entry in calling.entries] == [operator_item(caller)]
     (entry,) = (
         entry
         for entry in search_index(comparison).search(operator, 9)
         if entry.item == operator_item(operator)
     )
-    assert entry.sides_ns == pytest.approx(expected)
+    assert (entry.step_ns, entry.runs) == (pytest.approx(expected[0]), "eager")
+
+
+def test_what_became_of_an_operator_that_others_call_is_told_of_these() -> None:
+    """ "What it became is not known: no fusion group of these runs has it" of a replay's addmm."""
+    runs = [SAMPLE.parent / "bert" / variant for variant in ("eager", "reduce-overhead")]
+    made = dossier(Comparison.open(runs), operator_item("aten::addmm"))
+    expected = sum(launched_inside(runs[0], "aten::addmm").values())
+    assert made.times[0].time_ns == pytest.approx(expected)
+    assert made.answer == f"matrix product: {format_duration(expected)} in eager, per step."
+    assert not any("What it became" in sentence for sentence in made.missing)
 
 
 def test_a_gradient_that_is_not_asked_for_is_not_moved() -> None:

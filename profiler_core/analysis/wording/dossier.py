@@ -210,9 +210,20 @@ def group_about(
 
 
 def operator_answer(
-    times: Sequence[RunTime], computes: str, *, is_one_of_many: bool = False
+    times: Sequence[RunTime],
+    computes: str,
+    *,
+    is_one_of_many: bool = False,
+    callers: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Its time in the runs, and what product it is; of one of many candidates also which it is."""
+    """Its time in the runs, and what product it is; of one of many candidates also which it is.
+
+    Where a run calls it inside of others, its calls are not what became of it: each by itself.
+    """
+    known = [time for time in times if time.time_ns]
+    if callers and known:
+        each = [f"{format_duration(time.time_ns)} in {time.label}" for time in known]
+        return f"{f'{computes}: ' if computes else ''}{listed(each)}, per step."
     text = times_answer(times, in_last=f" in {times[-1].label}" if is_one_of_many else "")
     return f"{computes}: {text}" if computes else text
 
@@ -236,21 +247,29 @@ def copies_about(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
     )
 
 
-def operator_about(
-    row: OperatorRow | None, candidate: str, inside: Sequence[str]
-) -> tuple[str, ...]:
+def callers_about(callers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Where other operators call it alone, what its time is of and where the rest is told.
+
+    Args:
+        callers: the operators, by the label of the run.
+    """
+    names = list(dict.fromkeys(name for of_run in callers.values() for name in of_run))
+    if not names:
+        return ()
+    told = callers_text(names)
+    return (
+        f"In {listed(list(callers))} {told} {'calls' if len(names) == 1 else 'call'} it: its time "
+        f"there is what its own calls launch, and what became of it is told of {told}.",
+    )
+
+
+def operator_about(row: OperatorRow | None, candidate: str) -> tuple[str, ...]:
     """What of its time in the candidate is of kernels that replaced others too.
 
     Args:
         row: of the operator; None: no group is named by it.
         candidate: what that is called.
-        inside: the runs that call it inside of other operators.
     """
-    if inside:
-        return (
-            f"In {listed(inside)} other operators call it: its time there is all that its calls "
-            "launch, and what became of it is told of those operators.",
-        )
     shared_ns = 0.0 if row is None else row.per_step(row.shared_ns, 1)
     if row is None or row.is_only_in_candidate or not shared_ns:
         return ()

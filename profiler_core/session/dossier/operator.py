@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 from math import isclose
 
-from profiler_core.analysis.dossier.callers import callers_on_cpu
+from profiler_core.analysis.dossier.callers import callers_of, callers_on_cpu
 from profiler_core.analysis.dossier.launches import started_by
 from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
 from profiler_core.analysis.dossier.roofline import what_computes
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work, work_on_cpu
-from profiler_core.analysis.item import Item, kernel_item, name_key
+from profiler_core.analysis.item import Item, kernel_item, name_key, operator_item
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.wording.dossier import (
+    callers_about,
     copies_about,
     inside_about,
     missing_of_operator,
@@ -56,6 +57,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     times = _own_times(comparison, works, name)
     further: tuple[RunTime, ...] = ()
     about: tuple[str, ...] = ()
+    callers = _callers(comparison, works, name)
     if pair is not None:
         own = times
         times, about = _beside_baseline(pair, groups, name, own)
@@ -70,27 +72,59 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
             times,
             what_computes([op for op in named if op.name in PRODUCTS]),
             is_one_of_many=bool(further),
+            callers=callers,
         ),
-        about=(*copies_about(groups), *inside_about((*times, *further)), *about),
+        about=(
+            *copies_about(groups),
+            *inside_about((*times, *further)),
+            *callers_about(callers),
+            *about,
+        ),
         times=tuple(sorted((*times, *further), key=lambda time: time.run)),
         modules=modules_of(groups),
         relations=(
             *((related_groups(pair, numbers),) if pair is not None else ()),
+            *_calling(callers),
             _kernels(comparison, works, became),
         ),
         sources=source_lines(shown.told_by, groups) if shown is not None else (),
         arguments=_arguments(comparison, works),
-        missing=_missing(named, shown, groups),
+        missing=_missing(named, shown, groups, is_called=bool(callers)),
     )
 
 
+def _callers(
+    comparison: Comparison, works: dict[int, tuple[OpWork, ...]], name: str
+) -> dict[str, tuple[str, ...]]:
+    """Label of a run that calls it inside of other operators alone -> these."""
+    of_runs = {
+        comparison.labels[number]: callers_of(comparison.runs[number].required_trace(), name)
+        for number, ops in works.items()
+        if ops
+    }
+    return {label: names for label, names in of_runs.items() if names}
+
+
+def _calling(callers: dict[str, tuple[str, ...]]) -> tuple[Relation, ...]:
+    """The operators that call it, which lead to what became of it."""
+    names = dict.fromkeys(name for of_run in callers.values() for name in of_run)
+    if not names:
+        return ()
+    entries = tuple(Related(name, operator_item(name)) for name in names)
+    return (Relation("operators", (), entries[:MOST_RELATED], "They call it."),)
+
+
 def _missing(
-    calls: Sequence[OpWork], shown: LedgerRuns | None, groups: Sequence[FusionGroup]
+    calls: Sequence[OpWork],
+    shown: LedgerRuns | None,
+    groups: Sequence[FusionGroup],
+    *,
+    is_called: bool,
 ) -> tuple[str, ...]:
     has_log = shown is not None and shown.told_by.code is not None
     in_modules = [group for group in groups if group.phase != "update"]
     missing = missing_of_operator(
-        has_ledger=shown is not None and shown.pair is not None,
+        has_ledger=is_called or (shown is not None and shown.pair is not None),
         has_calls=bool(calls),
         has_arguments=any(op.arguments for op in calls),
         has_shapes=any(op.dims for op in calls),
@@ -169,12 +203,7 @@ def _beside_baseline(
     own_of = {time.run: time for time in own if time.time_ns is not None or time.inside}
     of_ledger = _ledger_times(pair, groups, name, row)
     times = [time if time.time_ns else own_of.get(time.run, time) for time in of_ledger]
-    inside = [
-        time.label
-        for time, other in zip(times, of_ledger, strict=True)
-        if time is not other and not time.inside
-    ]
-    return tuple(times), operator_about(row, pair.labels[1], inside)
+    return tuple(times), operator_about(row, pair.labels[1])
 
 
 def _of_others(
