@@ -7,7 +7,6 @@ from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.handed_more import HandedMore
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import COPIES_INPUTS, FusionGroup
-from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.ranks.job import CollectiveRow
 from profiler_core.analysis.ranks.job_summary import BESIDE_A_COLLECTIVE
 from profiler_core.analysis.wording.groups import handed_sentence, how_known, what_kind, what_slows
@@ -30,7 +29,6 @@ NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captur
 _NO_LONG_LISTS = "Inputs are not known: torch records no shapes of lists of over 30 tensors."
 
 # Tried with torch 2.11 on an H200. The key of AOTAutograd's cache has the marks in torch 2.14.
-_MOST_CALLERS = 3  # of an operator, in a sentence
 _WITHOUT_COPIES = (
     "It reads inputs where they lie if each step hands it the same tensors, marked before the "
     "first call by torch._dynamo.mark_static_address(tensor). That saves time where what makes "
@@ -209,25 +207,6 @@ def group_about(
     return tuple(sentences)
 
 
-def operator_answer(
-    times: Sequence[RunTime],
-    computes: str,
-    *,
-    is_one_of_many: bool = False,
-    callers: Mapping[str, Sequence[str]] | None = None,
-) -> str:
-    """Its time in the runs, and what product it is; of one of many candidates also which it is.
-
-    Where a run calls it inside of others, its calls are not what became of it: each by itself.
-    """
-    known = [time for time in times if time.time_ns]
-    if callers and known:
-        each = [f"{format_duration(time.time_ns)} in {time.label}" for time in known]
-        return f"{f'{computes}: ' if computes else ''}{listed(each)}, per step."
-    text = times_answer(times, in_last=f" in {times[-1].label}" if is_one_of_many else "")
-    return f"{computes}: {text}" if computes else text
-
-
 def copies_about(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
     """Of a kernel or operator that it copies a CUDA graph's inputs, and how to do without.
 
@@ -245,53 +224,6 @@ def copies_about(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
         f"{COPIES_INPUTS}, in {format_duration(time_ns)} per step.",
         _WITHOUT_COPIES,
     )
-
-
-def callers_about(callers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Where other operators call it alone, what its time is of and where the rest is told.
-
-    Args:
-        callers: the operators, by the label of the run.
-    """
-    names = list(dict.fromkeys(name for of_run in callers.values() for name in of_run))
-    if not names:
-        return ()
-    told = callers_text(names)
-    return (
-        f"In {listed(list(callers))} {told} {'calls' if len(names) == 1 else 'call'} it: its time "
-        f"there is what its own calls launch, and what became of it is told of {told}.",
-    )
-
-
-def operator_about(row: OperatorRow | None, candidate: str) -> tuple[str, ...]:
-    """What of its time in the candidate is of kernels that replaced others too.
-
-    Args:
-        row: of the operator; None: no group is named by it.
-        candidate: what that is called.
-    """
-    shared_ns = 0.0 if row is None else row.per_step(row.shared_ns, 1)
-    if row is None or row.is_only_in_candidate or not shared_ns:
-        return ()
-    return (
-        f"{format_duration(shared_ns)} of it in {candidate} is its part of kernels that replace "
-        "other operators too, in proportion to the time that each took before.",
-    )
-
-
-def inside_about(times: Sequence[RunTime]) -> tuple[str, ...]:
-    """In which runs other operators of a CPU call it and have its time, one sentence each."""
-    return tuple(
-        f"In {time.label} it runs inside of {callers_text(time.inside)}, whose time has its own."
-        for time in times
-        if time.inside
-    )
-
-
-def callers_text(callers: Sequence[str]) -> str:
-    """The operators that call another, the first of many: "aten::linear and aten::matmul"."""
-    more = ("others",) if len(callers) > _MOST_CALLERS else ()
-    return listed([*callers[:_MOST_CALLERS], *more])
 
 
 def times_answer(times: Sequence[RunTime], *, in_last: str = "") -> str:

@@ -39,13 +39,13 @@ from profiler_core.analysis.wording.dossier import (
     beside_collectives,
     collective_sentence,
     copies_about,
-    inside_about,
     kernel_answer,
     launch_sentences,
     missing_of_kernel_groups,
     missing_of_kernel_runs,
     missing_of_some,
 )
+from profiler_core.analysis.wording.operator import inside_about
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.session.comparison import Comparison

@@ -13,11 +13,13 @@ from profiler_core.analysis.item import Item, kernel_item, name_key, operator_it
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.wording.dossier import (
-    callers_about,
     copies_about,
-    inside_about,
     missing_of_operator,
     missing_of_some,
+)
+from profiler_core.analysis.wording.operator import (
+    callers_about,
+    inside_about,
     operator_about,
     operator_answer,
 )

@@ -16,7 +16,7 @@ from profiler_core.analysis.dossier.record import (
 from profiler_core.analysis.item import module_item, source_item
 from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.rows.findings import finding_rows
-from profiler_core.analysis.wording.dossier import callers_text
+from profiler_core.analysis.wording.operator import callers_text
 from profiler_core.analysis.wording.roofline import roofline_sentences
 from profiler_core.analysis.wording.sentence import clipped, listed
 from profiler_core.markup import Markup, render
