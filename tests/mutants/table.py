@@ -494,6 +494,23 @@ MUTANTS = (
         "cost - main", "cost - min(extra[i : i + k])", ("ledger/test_library_kernels.py",),
     ),
     Mutant(
+        "ledger/replay_overhead.py", "seed and offset are integers",
+        'unit.dtypes[:1] in ((), ("long int",))', "True", ("ledger/test_replay_overhead.py",),
+    ),
+    Mutant(
+        "ledger/graph_calls.py", "a fill is a replay's where it comes directly before it",
+        "(is_before_replay and is_seed(step.units[piece.unit]))",
+        "is_seed(step.units[piece.unit])", ("ledger/test_replay_overhead.py",),
+    ),
+    Mutant(
+        "ledger/replay_overhead.py", "what both runs copy for replays is the same work",
+        "if mine and theirs", "if False", ("ledger/test_replay_overhead.py",),
+    ),
+    Mutant(
+        "ledger/bytes_moved.py", "a fill beside a library call does not write the call's result",
+        "unit.common in _FILLS and", "False and", ("ledger/test_bytes_moved.py",),
+    ),
+    Mutant(
         "ledger/host_rows.py", "steps with other strides are no steps of one form",
         " ^ scalars.hash(3)", "", ("test_sliding_windows.py",),
     ),

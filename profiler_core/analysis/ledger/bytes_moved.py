@@ -15,6 +15,7 @@ from profiler_core.analysis.ledger.graph_calls import generated_name, is_generat
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES, OperatorCall, Shape
 from profiler_core.analysis.ledger.operators import (
     KERNEL_FREE,
+    operator,
     operators_of_kernel,
 )
 from profiler_core.analysis.ledger.work_units import Unit, WindowCall
@@ -52,7 +53,7 @@ def bytes_of(
     call = graph.calls[unit.call] if graph is not None and unit.call is not None else None
     if call is not None and call.kind != "library":
         return _of_kernel(unit, call, graph)
-    if call is not None and graph is not None:
+    if call is not None and graph is not None and not _fills_for(unit, call):
         tensors = _tensors(unit)
         if not tensors:
             return _of_buffers(call, graph)
@@ -61,6 +62,11 @@ def bytes_of(
             sizes = [prod(shape) * item for shape, item in tensors]
             return sum(sizes[:-1]), sizes[-1]
     return _of_operator(unit, output)
+
+
+def _fills_for(unit: Unit, call: GeneratedCall) -> bool:
+    """Is it a fill beside a library call's operator, whose result is not what it writes?"""
+    return unit.common in _FILLS and unit.common != operator(call.name)
 
 
 def _of_kernel(unit: Unit, call: GeneratedCall, graph: CompiledGraph | None) -> Moved | None:

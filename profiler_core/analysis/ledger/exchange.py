@@ -6,10 +6,12 @@ be tied to an operator that they only happen to follow, so they are taken out of
 all of a kind in a step is one group.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from profiler_core.analysis.categories import category_of_kernel, category_of_operator
+from profiler_core.analysis.ledger.match import Match, Tie
+from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ranks.collective_kinds import LABELS, kind_of
 
 _FUNCTIONAL = "c10d_functional::"  # torch 2.1 to 2.3; later with an underscore
@@ -48,3 +50,32 @@ def exchange_of_kernels(names: Sequence[str]) -> tuple[str, str] | None:
     kinds = {name: exchange_of(name) for name in names if not name.startswith(_COPIES)}
     exchanged = set(kinds.values())
     return exchanged.pop() if len(exchanged) == 1 else None
+
+
+def match_exchange(baseline: Program, candidate: Program, match: Match) -> None:
+    """All of a kind that ranks exchange in a step is one group: buckets are cut at other places.
+
+    In a graph a collective stands among operators, and was aligned with them: no operator becomes
+    it, so that those ties are taken back.
+    """
+    match.ties = [
+        Tie(left, right, tie.evidence)
+        for tie in match.ties
+        if (left := _others(tie.baseline, baseline.exchange))
+        and (right := _others(tie.candidate, candidate.exchange))
+    ]
+    for program in (baseline, candidate):
+        program.ties[:] = [
+            tie for tie in program.ties if len(_others(tie, program.exchange)) == len(tie)
+        ]
+    for kind in dict.fromkeys((*baseline.exchange.values(), *candidate.exchange.values())):
+        members = [
+            tuple(unit for unit, other in program.exchange.items() if other == kind)
+            for program in (baseline, candidate)
+        ]
+        if all(members):
+            match.ties.append(Tie(members[0], members[1], "exchange between ranks"))
+
+
+def _others(units: tuple[int, ...], exchanged: Collection[int]) -> tuple[int, ...]:
+    return tuple(unit for unit in units if unit not in exchanged)

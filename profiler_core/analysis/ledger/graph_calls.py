@@ -9,13 +9,14 @@ helpers).
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.alignment import align
 from profiler_core.analysis.ledger.engines import engine_graph
 from profiler_core.analysis.ledger.library_kernels import dealt, finishes, is_helper
 from profiler_core.analysis.ledger.operators import operator
+from profiler_core.analysis.ledger.replay_overhead import is_seed
 from profiler_core.analysis.ledger.replays import Recording
 from profiler_core.analysis.ledger.work_units import GraphRun, HostStep, Unit
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
@@ -45,6 +46,7 @@ class Execution:
     units_of_call: dict[int, list[int]]
     input_copies: list[int]  # copies into a CUDA graph's static inputs
     strays: list[int]
+    seeds: list[int] = field(default_factory=list)  # of a CUDA graph's random numbers
 
     def add(self, unit: int, call: int | None) -> None:
         """Add a unit of a call, or a stray one."""
@@ -190,10 +192,7 @@ def _deal(
 ) -> Execution:
     execution = Execution(run, graph, {}, [], [])
     calls = graph.calls if graph is not None else ()
-    first_replay = next((i for i, piece in enumerate(pieces) if piece.event is not None), 0)
-    copies = [p for p in pieces[:first_replay] if _COPIES.search(p.name)]
-    execution.input_copies.extend(dict.fromkeys(piece.unit for piece in copies))
-    pieces = [piece for piece in pieces if piece not in copies]
+    pieces = _without_overhead(step, pieces, execution)
     call_of = _match(pieces, calls)
     if not calls:
         pieces = _with_helpers(pieces)
@@ -215,6 +214,30 @@ def _deal(
     for number in {piece.unit for piece in pieces if piece.event is not None}:
         step.units[number].events = []  # dealt: each event is in one unit only
     return execution
+
+
+def _without_overhead(
+    step: HostStep, pieces: Sequence[_Piece], execution: Execution
+) -> list[_Piece]:
+    """The pieces of the program; what replays launch beside it is noted as such."""
+    is_replayed = [p.event is not None or step.units[p.unit].is_recorded for p in pieces]
+    first_replay = is_replayed.index(True) if True in is_replayed else 0
+    copies = [p for p in pieces[:first_replay] if _COPIES.search(p.name)]
+    seeds = _seeds(step, pieces, is_replayed)
+    execution.input_copies.extend(dict.fromkeys(piece.unit for piece in copies))
+    execution.seeds.extend(dict.fromkeys(piece.unit for piece in seeds))
+    return [piece for piece in pieces if piece not in copies and piece not in seeds]
+
+
+def _seeds(step: HostStep, pieces: Sequence[_Piece], is_replayed: Sequence[bool]) -> list[_Piece]:
+    """What sets the seed and offset of a replay, directly before it."""
+    seeds: list[_Piece] = []
+    is_before_replay = False
+    for piece, replayed in zip(reversed(pieces), reversed(is_replayed), strict=True):
+        is_before_replay = replayed or (is_before_replay and is_seed(step.units[piece.unit]))
+        if is_before_replay and not replayed:
+            seeds.append(piece)
+    return seeds[::-1]
 
 
 def _unit_of(piece: _Piece, replay: Unit, run: int, call: GeneratedCall | None) -> Unit:

@@ -14,8 +14,8 @@ from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.match import Match
 from profiler_core.analysis.ledger.module_operators import OfModules
 from profiler_core.analysis.ledger.program import Phase, Program
+from profiler_core.analysis.ledger.replay_overhead import why_launched
 from profiler_core.analysis.ledger.result import (
-    COPIES_INPUTS,
     Confidence,
     FusionGroup,
     GroupSide,
@@ -238,15 +238,15 @@ def _kind(
     """How a group counts, and why where only one side is in it."""
     left, right = members.baseline, members.candidate
     if left and right:
-        return "matched", ""
+        return "matched", why_launched(right, candidate)
     if not right:
         if match.removed.issuperset(left):
             return "removed", "no kernel of the candidate computes this any more"
         if baseline.views.issuperset(left):
             return "removed", "views: they cost the host only, and the candidate makes none"
         return "unmatched", ""
-    if candidate.input_copies.issuperset(right):
-        return "only in the candidate", COPIES_INPUTS
+    if why := why_launched(right, candidate):
+        return "only in the candidate", why
     if candidate.tangents.issuperset(right):
         return (
             "only in the candidate",

@@ -41,6 +41,7 @@ class _Layout:
     nameless: set[int] = field(default_factory=set)
     serves: dict[int, int] = field(default_factory=dict)
     copies: set[int] = field(default_factory=set)
+    seeds: set[int] = field(default_factory=set)
     modules: dict[int, list[str]] = field(default_factory=dict)
     exchange: dict[int, str] = field(default_factory=dict)
     tangents: set[int] = field(default_factory=set)
@@ -51,10 +52,11 @@ class _Layout:
         owned: Mapping[int, Ownership],
         modules: Mapping[int, Mapping[str, str]],
     ) -> None:
-        """All compiled runs, with what copies into their inputs."""
+        """All compiled runs, with what their replays launch beside them."""
         for execution in executions:
             self.copies.update(execution.input_copies)
-            self.dealt.update(execution.input_copies)
+            self.seeds.update(execution.seeds)
+            self.dealt.update(execution.input_copies, execution.seeds)
             if execution.graph is not None and execution.units_of_call:
                 graph = id(execution.graph)
                 self.add_run(execution, owned[graph], modules.get(graph, {}))
@@ -175,6 +177,7 @@ def program(
         segments=segments,
         ties=layout.ties,
         input_copies=frozenset(layout.copies),
+        seeds=frozenset(layout.seeds),
         notes=layout.notes,
         serves=layout.serves,
         shared=layout.shared,

@@ -24,6 +24,7 @@ from profiler_core.analysis.ledger.anchors import (
     shuffled_runs,
 )
 from profiler_core.analysis.ledger.attention_parts import parts_by_name
+from profiler_core.analysis.ledger.exchange import match_exchange
 from profiler_core.analysis.ledger.filling import fill
 from profiler_core.analysis.ledger.fused_neighbours import join_neighbours
 from profiler_core.analysis.ledger.gap import Gap
@@ -40,6 +41,7 @@ from profiler_core.analysis.ledger.moved import reach, reach_libraries, reach_li
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, SOFTMAX
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.realign import realign
+from profiler_core.analysis.ledger.replay_overhead import match_replays
 from profiler_core.analysis.ledger.work_units import HostStep, forward_units
 from profiler_core.analysis.ledger.worth import worth
 
@@ -67,6 +69,7 @@ def match_programs(
         _match_segment(left, right, match, labels_of)
     _match_optimizers(baseline, candidate, match, steps)
     match_exchange(baseline, candidate, match)
+    match_replays(baseline, candidate, match)
     return match
 
 
@@ -369,32 +372,3 @@ def _match_optimizers(
         )
     if any(set(own) - done[side] for side, own in enumerate(members)) and all(members):
         match.ties.append(Tie(members[0], members[1], "optimizer step"))
-
-
-def match_exchange(baseline: Program, candidate: Program, match: Match) -> None:
-    """All of a kind that ranks exchange in a step is one group: buckets are cut at other places.
-
-    In a graph a collective stands among operators, and was aligned with them: no operator becomes
-    it, so that those ties are taken back.
-    """
-    match.ties = [
-        Tie(left, right, tie.evidence)
-        for tie in match.ties
-        if (left := _others(tie.baseline, baseline.exchange))
-        and (right := _others(tie.candidate, candidate.exchange))
-    ]
-    for program in (baseline, candidate):
-        program.ties[:] = [
-            tie for tie in program.ties if len(_others(tie, program.exchange)) == len(tie)
-        ]
-    for kind in dict.fromkeys((*baseline.exchange.values(), *candidate.exchange.values())):
-        members = [
-            tuple(unit for unit, other in program.exchange.items() if other == kind)
-            for program in (baseline, candidate)
-        ]
-        if all(members):
-            match.ties.append(Tie(members[0], members[1], "exchange between ranks"))
-
-
-def _others(units: tuple[int, ...], exchanged: Collection[int]) -> tuple[int, ...]:
-    return tuple(unit for unit in units if unit not in exchanged)

@@ -101,6 +101,7 @@ class Program:
     ties: list[tuple[int, int]]  # units of one origin, or a call with the origin it works for
     input_copies: frozenset[int]  # units: copies into a CUDA graph's static inputs
     notes: dict[int, list[str]]  # unit -> what it does besides
+    seeds: frozenset[int] = frozenset()  # units: the seed and offset of a CUDA graph's replay
     nameless: frozenset[int] = frozenset()  # units of calls for which the log names no node
     serves: dict[int, int] = field(default_factory=dict)  # unit -> unit that it does a part for
     shared: dict[int, str] = field(default_factory=dict)  # unit -> what it arranges for several

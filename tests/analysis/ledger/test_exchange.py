@@ -2,9 +2,8 @@
 
 import pytest
 
-from profiler_core.analysis.ledger.exchange import exchange_of, exchange_of_kernels
+from profiler_core.analysis.ledger.exchange import exchange_of, exchange_of_kernels, match_exchange
 from profiler_core.analysis.ledger.match import Match, Tie
-from profiler_core.analysis.ledger.matching import match_exchange
 from profiler_core.analysis.ledger.program import Program
 
 
