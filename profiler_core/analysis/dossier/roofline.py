@@ -207,14 +207,28 @@ def _peak(peaks: DevicePeaks | None, units: Units | None) -> float | None:
 
 
 def what_computes(products: Sequence[OpWork]) -> str:
-    """The longest product in the field's words: "depthwise convolution, backward"; "": none."""
+    """The products in the field's words: "depthwise convolution, backward"; "": none.
+
+    Convolutions of several windows are "convolution", of products of both kinds the longest counts.
+    """
     if not products:
         return ""
     longest = max(products, key=lambda op: op.time_ns)
-    if not longest.name.startswith("aten::convolution"):
+    is_convolution = longest.name.startswith("aten::convolution")
+    alike = {
+        _words(op) for op in products if op.name.startswith("aten::convolution") == is_convolution
+    }
+    if len(alike) == 1:
+        return alike.pop()
+    is_backward = all(words.endswith(", backward") for words in alike)
+    return f"convolution{', backward' if is_backward else ''}"
+
+
+def _words(product: OpWork) -> str:
+    if not product.name.startswith("aten::convolution"):
         return "matrix product"
-    backward = longest.name.endswith("_backward")
-    weight = longest.dims[2 if backward else 1] if len(longest.dims) > 2 else ()
+    backward = product.name.endswith("_backward")
+    weight = product.dims[2 if backward else 1] if len(product.dims) > 2 else ()
     groups = weight[0] if len(weight) > 2 and weight[1] == 1 and weight[0] > 1 else 0
     window = "×".join(str(n) for n in weight[2:])
     words = f"{'depthwise ' if groups else ''}{f'{window} ' if window else ''}convolution"

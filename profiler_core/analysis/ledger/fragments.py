@@ -124,7 +124,8 @@ def pointer_roles(source: str) -> tuple[PointerRole, ...]:
     """What a Triton kernel does with each pointer that it is handed, in order; () if unknown.
 
     Inductor says it by the name (`in_ptr0`, `in_out_ptr0`, `out_ptr0`; a template's operands are
-    `arg_A`, `arg_B`, …), a kernel of the user's by what it loads and stores.
+    `arg_A`, `arg_B`, …), a kernel of the user's by what it loads and stores. An `in_out_ptr0` that
+    is stored alone takes over memory, and nothing that is in it.
     """
     if signature := _SIGNATURE.search(source):
         names = [match["name"] for match in _SIGNED_POINTER.finditer(signature["items"])]
@@ -137,7 +138,7 @@ def pointer_roles(source: str) -> tuple[PointerRole, ...]:
 
     def role(name: str) -> PointerRole:
         if name.startswith("in_out_ptr"):
-            return "both"
+            return "written" if name in stored and loaded and name not in loaded else "both"
         if name.startswith(("in_ptr", "arg_")):
             return "read"
         if name.startswith("out_ptr"):
