@@ -1,9 +1,10 @@
 """What a window of the timeline shows, at the width of the screen.
 
-Where few events lie in a lane it is the events themselves; where many do, the exact share of
-each pixel's time that each category was busy. Busy time up to an instant t is
-`cum[i] + min(t - ts[i], dur[i])` with i the last start before t, so two binary searches a pixel
-answer for any number of events: O(pixels x series x log n), no pyramid of averages.
+Where few events lie in a lane it is the events themselves; where many do, or they are too dense
+for the screen, the exact share of each pixel's time that each category was busy. Busy time up to an
+instant t is `cum[i] + min(t - ts[i], dur[i])` with i the last start before t, so two binary
+searches a pixel answer for any number of events: O(pixels x series x log n), no pyramid of
+averages.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from profiler_core.timeline.index import Index
 # Rectangles that a canvas draws in about 3 ms; above it, shares are faster and say more.
 MAX_EVENTS = 6_000
 MIN_PIXELS, MAX_PIXELS = 16, 8_192
+_SPARSE = 8  # pixels of the whole width for each event: such a lane is never too dense
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def view(
     n_lanes = len(index.layout.lanes)
     chosen = range(n_lanes) if lanes is None else [n for n in lanes if 0 <= n < n_lanes]
     ranges = {lane: _touching(index, lane, start_ns, end_ns) for lane in chosen}
-    drawn = _drawn_as_events(ranges, width, max_events)
+    crowded = _crowded(index, ranges, start_ns, end_ns, width)
+    drawn = [lane for lane in _drawn_as_events(ranges, width, max_events) if lane not in crowded]
 
     parts = [np.arange(*ranges[lane], dtype=np.int64) for lane in drawn]
     edges = pixel_edges(start_ns, end_ns, width)
@@ -118,6 +121,24 @@ def _touching(index: Index, lane: int, start_ns: int, end_ns: int) -> tuple[int,
     return row.first + first, row.first + stop
 
 
+def _crowded(
+    index: Index, ranges: dict[int, tuple[int, int]], start_ns: int, end_ns: int, width: int
+) -> set[int]:
+    """Lanes whose events have less than two pixels each, from the first to the last.
+
+    The screen draws no event narrower than a pixel: one after another they would look always busy.
+    """
+    crowded = set()
+    for lane, (first, stop) in ranges.items():
+        if stop - first <= width // _SPARSE:
+            continue
+        begin_ns, last = max(start_ns, int(index.ts[first])), stop - 1
+        until_ns = min(end_ns, int(index.ts[last]) + int(index.dur[last]))
+        if 2 * (stop - first) * (end_ns - start_ns) > width * (until_ns - begin_ns):
+            crowded.add(lane)
+    return crowded
+
+
 def _drawn_as_events(ranges: dict[int, tuple[int, int]], width: int, max_events: int) -> list[int]:
     """All lanes where the window holds few events in all; else those that are sparse."""
     sizes = {lane: stop - first for lane, (first, stop) in ranges.items() if stop > first}
@@ -126,7 +147,7 @@ def _drawn_as_events(ranges: dict[int, tuple[int, int]], width: int, max_events:
     drawn: list[int] = []
     n_left = max_events
     for lane, size in sorted(sizes.items(), key=lambda item: item[1]):
-        if size > width // 8 or size > n_left:
+        if size > width // _SPARSE or size > n_left:
             break
         drawn.append(lane)
         n_left -= size

@@ -72,6 +72,17 @@ def test_sparse_lanes_stay_events_beside_a_crowded_one(tmp_path):
     assert window.counts.sum() == 500
 
 
+def test_events_denser_than_the_screen_come_as_shares_however_few_they_are(tmp_path):
+    """Beside a run at 13 % busy one at 18 % looked always busy: at a pixel each for 1430 events."""
+    crowd = [kernel(10 * i, 2) for i in range(200)]  # 20 % busy, in 2000 of 8000 ns
+    index = an_index(tmp_path, *crowd, kernel(100, 1000, stream=9))
+    window = view(index, 0, 8000, 800)  # 200 pixels
+    assert (window.event_lanes, window.count_lanes) == ((1,), (0,))
+    assert window.shares[0, :200].mean() / 255 == pytest.approx(0.2, abs=0.01)
+    assert view(index, 0, 8000, 1700).event_lanes == (0, 1)
+    assert view(index, 0, 500, 800).event_lanes == (0, 1)
+
+
 def test_only_the_lanes_asked_for_are_answered(tmp_path):
     index = an_index(tmp_path, kernel(0, 10), kernel(0, 10, stream=9))
     assert view(index, 0, 100, 50, [1, 77, -1]).event_lanes == (1,)
