@@ -3,9 +3,8 @@
 import streamlit as st
 
 from profiler_core.analysis.rows.modules import (
-    HOW_DIVIDED,
-    HOW_OPERATORS,
     NO_MODULES,
+    how_divided,
     unknown_sentence,
 )
 from profiler_core.figures.module_icicle import HOW_TO_ZOOM, module_icicle
@@ -74,7 +73,7 @@ with page(SPEC) as first_line:
     show_notes(
         note
         for note in (
-            HOW_OPERATORS if view not in (LAYERS, CLASSES) else HOW_DIVIDED,
+            how_divided(of_modules=view in (LAYERS, CLASSES), is_pair=shown.is_pair),
             unknown_sentence(tree, is_pair=shown.is_pair),
             *shown.divided.ledger.notes,
         )

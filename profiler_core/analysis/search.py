@@ -114,11 +114,12 @@ class SearchIndex:
             return _NO_MATCH if has_break else f"{_NO_MATCH} {why}"
         if unheard := self._no_such_change(query):
             return unheard
-        if has_page:
+        modules = [entry.title for entry in self.entries if entry.kind == "module"]
+        asks_layer = any(map(_numbered, _parts(query)))
+        if has_page and not (asks_layer and self.entries and not modules):
             return ""
         if self._n_merged and any(map(_numbered, _parts(query))):
             return f"{_NO_MATCH} {fall_together(self._n_merged)}, {_MERGED}"
-        modules = [entry.title for entry in self.entries if entry.kind == "module"]
         if self.entries and not modules:
             return f"{_NO_MATCH} {_NO_MODULES}"
         why_not = (self._nameless, _BY_OPERATOR) if self._nameless else ()

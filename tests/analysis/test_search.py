@@ -82,6 +82,9 @@ def test_where_no_group_became_slower_that_is_the_answer():
             "No group became slower: 101 of 104 became faster, and 3 stayed within 5 %."
         )
     bert = search_index(Comparison.open([SAMPLES / "bert" / n for n in ("eager", "default")]))
+    assert "No file names modules" in SearchIndex([a_kernel("gelu")]).no_match(
+        "layer 7", has_page=True
+    )  # the page Modules alone was listed
     assert bert.no_match("slower unheard of", has_page=True) == ""  # some became slower
     assert SearchIndex([a_kernel("gelu")]).no_match("slower", has_page=True) == ""
 

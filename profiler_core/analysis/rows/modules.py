@@ -21,6 +21,10 @@ HOW_DIVIDED = (
     "what each took in the baseline, or by their numbers of operators where that is not known, so "
     "the modules' times add up to the step's."
 )
+HOW_DIVIDED_ALONE = (
+    "The time of a kernel that works for several modules is divided among them by their numbers of "
+    "operators, so the modules' times add up to the step's."
+)
 HOW_OPERATORS = (
     "The time of a kernel that replaces several operators is divided among them in proportion to "
     "what each took in the baseline, so the operators' times add up to the step's."
@@ -35,6 +39,13 @@ _LONGEST = 72  # characters of a name
 _CONTAINERS = ("Sequential", "ModuleList", "ModuleDict")  # torch.nn's: they only hold layers
 _MOST_OTHERS = 3
 _NEWS = 0.005  # of the step: a smaller change has no colour
+
+
+def how_divided(*, of_modules: bool, is_pair: bool) -> str:
+    """How the times of the rows are made; "" of a run alone's operators, which have their own."""
+    if of_modules:
+        return HOW_DIVIDED if is_pair else HOW_DIVIDED_ALONE
+    return HOW_OPERATORS if is_pair else ""
 
 
 def row_title(row: ModuleRow) -> str:

@@ -91,7 +91,9 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         ),
         sources=source_lines(shown.told_by, groups) if shown is not None else (),
         arguments=_arguments(comparison, works),
-        missing=_missing(named, shown, groups, is_called=bool(callers)),
+        missing=_missing(
+            named, shown, groups, became_elsewhere=bool(callers) or not comparison.pairs
+        ),
     )
 
 
@@ -121,12 +123,13 @@ def _missing(
     shown: LedgerRuns | None,
     groups: Sequence[FusionGroup],
     *,
-    is_called: bool,
+    became_elsewhere: bool,
 ) -> tuple[str, ...]:
+    """What is not known of it; `became_elsewhere`: what it became is told of others, or of none."""
     has_log = shown is not None and shown.told_by.code is not None
     in_modules = [group for group in groups if group.phase != "update"]
     missing = missing_of_operator(
-        has_ledger=is_called or (shown is not None and shown.pair is not None),
+        has_ledger=became_elsewhere or (shown is not None and shown.pair is not None),
         has_calls=bool(calls),
         has_arguments=any(op.arguments for op in calls),
         has_shapes=any(op.dims for op in calls),
