@@ -398,6 +398,10 @@ MUTANTS = (
         "summary.per_step(pace * summary", "summary.per_step(summary", ("test_measures.py",),
     ),
     Mutant(
+        "ledger/bytes_moved.py", "what is expanded is read once",
+        "max(0, read - _repeated(unit))", "read", ("ledger/test_bytes_of_results.py",),
+    ),
+    Mutant(
         "lines.py", "a line has its part by what it took in the baseline",
         "after = _divided(group.candidate, labels, before)",
         "after = _divided(group.candidate, labels, {})", ("test_lines.py",),

@@ -1,8 +1,9 @@
 """Bytes that an operator or kernel must read and write at least, from shapes and dtypes.
 
-Each tensor is counted once, as large as its shape; a table that is only looked up counts as what
-is looked up. Caches are not considered: bytes over time is an effective bandwidth and may exceed
-the memory's (docs/counters.md). None where a shape is not known, never 0.
+Each tensor is counted once, as large as its shape, of what is expanded without the repeats; a table
+that is only looked up counts as what is looked up. Caches are not considered: bytes over time is an
+effective bandwidth and may exceed the memory's (docs/counters.md). None where a shape is not known,
+never 0.
 """
 
 from collections.abc import Sequence
@@ -152,7 +153,18 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
         return None  # of another library: what it is handed may be a whole cache
     if read is None and unit.common in _LOOKUPS:
         read = min(sizes[0], written) + sum(sizes[1:])
-    return sum(sizes) if read is None else read, written
+    read = sum(sizes) if read is None else read
+    return max(0, read - _repeated(unit)), written
+
+
+def _repeated(unit: Unit) -> int:
+    """Bytes of values that its tensors show several times, as `expand` does: their stride is 0."""
+    n_bytes = 0
+    for shape, strides, dtype in zip(unit.shapes, unit.strides, unit.dtypes, strict=False):
+        if shape is not None and strides is not None and len(strides) == len(shape):
+            own = prod(n for n, stride in zip(shape, strides, strict=True) if stride)
+            n_bytes += (prod(shape) - own) * ITEM_BYTES.get(dtype, 0)
+    return n_bytes
 
 
 def _of_call(unit: Unit) -> Moved | tuple[None, None]:

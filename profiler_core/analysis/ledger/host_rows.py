@@ -31,15 +31,19 @@ _LARGEST_SEQUENCE = 1 << 60
 class Row:
     """One host range or launch; slots keep 100 000 of them small."""
 
-    __slots__ = ("concrete", "dims", "dur", "event", "is_annotation", "name", "seq", "ts", "types")
+    __slots__ = (
+        "concrete", "dims", "dur", "event", "is_annotation", "name", "seq", "strides", "ts",
+        "types",
+    )  # fmt: skip
 
     def __init__(
         self, ts: int, dur: int, name: str, event: int | None, seq: int | None,
         dims: str | None, types: str | None, is_annotation: bool, concrete: str | None = None,
+        strides: str | None = None,
     ) -> None:  # fmt: skip
         self.ts, self.dur, self.name, self.event = ts, dur, name, event
         self.seq, self.dims, self.types, self.is_annotation = seq, dims, types, is_annotation
-        self.concrete = concrete
+        self.concrete, self.strides = concrete, strides
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +111,14 @@ def _objects(
     ops = trace.ops[source[places]].select(
         "ts_ns", "dur_ns", pl.col("name").cast(pl.String),
         "sequence_number", "input_dims", "input_types", "concrete_inputs",
+        "input_strides",
     )  # fmt: skip
-    for position, (ts, dur, name, seq, dims, types, concrete) in zip(
+    for position, (ts, dur, name, seq, dims, types, concrete, strides) in zip(
         places.tolist(), ops.iter_rows(), strict=True
     ):
         own = int(event[position])
         rows[position] = Row(
-            ts, dur, name, None if own < 0 else own, seq, dims, types, False, concrete
+            ts, dur, name, None if own < 0 else own, seq, dims, types, False, concrete, strides,
         )  # fmt: skip
     places = np.flatnonzero(kind == _ANNOTATION)
     notes = trace.annotations[source[places]].select(

@@ -54,6 +54,7 @@ class Unit:
     sequence_numbers: list[int] = field(default_factory=list)
     shapes: Shapes = ()
     dtypes: tuple[str, ...] = ()
+    strides: Shapes = ()  # of its tensors; () where they are not recorded
     events: list[int] = field(default_factory=list)  # rows of the work table, in launch order
     # Of each event the innermost range in it that launched it; None: a launch outside any operator.
     launched_in: list[Row | None] = field(default_factory=list)
@@ -82,6 +83,7 @@ class Unit:
     def take(self, other: "Unit") -> None:
         """Be the operator that started the same kernels in another run."""
         self.name, self.shapes, self.dtypes = other.name, other.shapes, other.dtypes
+        self.strides = other.strides
         self.inner, self.is_recorded, self.scalars = set(other.inner), True, other.scalars
         self.inner_dtypes, self.window = other.inner_dtypes, other.window
 
@@ -210,7 +212,7 @@ def _sweep(
         unit, inside = _unit(row, thread, wrappers), [row]
         unit.shapes = read_shapes(row.dims)
         unit.dtypes = _read_texts(row.types)
-        unit.scalars = _scalars(row)
+        unit.scalars, unit.strides = _scalars(row), read_shapes(row.strides)
         _note_row(unit, row)
         units.append(unit)
 
@@ -320,7 +322,7 @@ def parts_of(unit: Unit) -> list[Unit]:
         part = Unit(
             row.name, row.ts, row.ts + row.dur, unit.thread, unit.run, unit.backward,
             unit.in_optimizer, shapes=read_shapes(row.dims), dtypes=_read_texts(row.types),
-            scalars=_scalars(row),
+            scalars=_scalars(row), strides=read_shapes(row.strides),
         )  # fmt: skip
         _note_row(part, row)
         part.events = [event for event, launcher in each if id(launcher) == key]
