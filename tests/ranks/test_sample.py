@@ -66,7 +66,7 @@ def test_a_run_says_that_its_kernels_count_as_without_a_collective(variant):
     """Tables had 1 973 µs for a kernel that takes 3 613 in the trace, and no page said why."""
     (run,) = Comparison.open([SAMPLE / variant]).runs
     (note,) = [each for each in run.summary.notes if each.startswith("Times are of the job")]
-    assert note.endswith("count as they cost without one, if any of their calls runs so.")
+    assert note.endswith("count as they cost without one, if any runs so.")
     even = replace(run.job.critical, slowed_ns=0.0, slowed_by_waiting_ns=0.0)
     assert "collective" not in job_note(even, 0)
 

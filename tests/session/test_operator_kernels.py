@@ -187,7 +187,7 @@ def test_a_kernel_of_a_job_says_what_its_calls_beside_collectives_took() -> None
         ]
         recorded.append(f"{format_duration(sum(calls) / len(steps))} in {variant}")
     told = (
-        "Calls beside a collective, which slows them, count as they cost without one; in the trace "
+        "Calls that a collective slows count as they cost without one; in the trace "
         f"all take {' and '.join(recorded)} per step."
     )
     assert recorded[0].replace("\u00a0", " ") == "3.61 ms in eager"

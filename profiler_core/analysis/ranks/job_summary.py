@@ -14,7 +14,7 @@ BUBBLE = "pipeline_bubble"
 LATE_WORK = "late_work"  # a part of the step, beside "idle_<cause>"
 
 # Kernels and their calls.
-BESIDE_A_COLLECTIVE = "beside a collective, which slows them, count as they cost without one"
+BESIDE_A_COLLECTIVE = "that a collective slows count as they cost without one"
 
 
 def with_job(summary: Summary, path: CriticalPath, rank: int) -> Summary:
@@ -118,7 +118,7 @@ def note(path: CriticalPath, rank: int) -> str:
     whose = "its own" if rank == path.rank else f"rank {rank}'s"
     beside = beside_a_collective(path)
     return (
-        f"Times are of the job of {path.n_ranks} ranks, along rank {path.rank}, which the others "
+        f"Times are of the job of {path.n_ranks} ranks, along rank {path.rank}, which others "
         f"await most; kernels and groups are {whose}, memory and compilation the opened "
         f"rank's.{f' {beside}' if beside else ''}"
     )
@@ -127,4 +127,4 @@ def note(path: CriticalPath, rank: int) -> str:
 def beside_a_collective(path: CriticalPath) -> str:
     """How kernels count that a collective slows, in a sentence; "" where it slows none."""
     is_slowed = path.slowed_ns + path.slowed_by_waiting_ns > 0
-    return f"Kernels {BESIDE_A_COLLECTIVE}, if any of their calls runs so." if is_slowed else ""
+    return f"Kernels {BESIDE_A_COLLECTIVE}, if any runs so." if is_slowed else ""
