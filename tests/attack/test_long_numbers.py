@@ -11,8 +11,9 @@ import pytest
 
 from profiler_core.agents.kernels import _number
 from profiler_core.agents.tools import compare, list_runs, summary
-from profiler_core.analysis.finding_rules.op_work import _numbers
 from profiler_core.analysis.graph_replays.servers import _atom, _sglang, _vllm
+from profiler_core.analysis.ledger.operator_call import OperatorCall
+from profiler_core.analysis.sliding_windows import result_shape
 from profiler_core.analysis.sweep.scale import positions
 from profiler_core.capture.against import against_of
 from profiler_core.capture.option import declared
@@ -75,7 +76,10 @@ def test_what_a_log_or_a_trace_calls_a_size_is_one_that_can_be_read(text: str, t
     assert read_kept_sources(kept) == {"net.py": {7: "y = 2"}}
     assert parse_type(f"f32[8, {text}]") == (None, "f32")
     assert _sizes(f"8, {text}") is None
-    assert _numbers(f"[{text}, -2]") == [-2]
+    call = OperatorCall("aten::sum", ((8, 4),), ("float",), ("", f"[{text}, -2]", "", ""))
+    assert call.numbers(1) is None
+    window = ("", f"[{text}, 2]", "[1, 1]", "[0, 0]", "[1, 1]", "False")
+    assert result_shape("aten::max_pool2d", [(8, 4, 8, 8)], window) is None
 
 
 @pytest.mark.parametrize("text", [*LONG, "--5"])
