@@ -118,8 +118,8 @@ def note(path: CriticalPath, rank: int) -> str:
     whose = "its own" if rank == path.rank else f"rank {rank}'s"
     beside = beside_a_collective(path)
     return (
-        f"Times are of the job of {path.n_ranks} ranks, along rank {path.rank}, which others "
-        f"await most; kernels and groups are {whose}, memory and compilation the opened "
+        f"Times are of the job of {path.n_ranks} ranks, along rank {path.rank}, the latest; "
+        f"kernels and groups are {whose}, memory and compilation the opened "
         f"rank's.{f' {beside}' if beside else ''}"
     )
 
