@@ -13,13 +13,14 @@ import polars as pl
 
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES
 from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.ledger.work_units import read_shapes
 from profiler_core.analysis.operator_arguments import json_list, tensor_text
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import Trace
 
 # Of what the group lost: the operator takes that much longer itself.
 _LEAST_SHARE = 0.5
-_MASK = 3  # place of the mask among the arguments of each of aten's attention operators
+_MASK = 3  # position of the mask among the arguments of each of aten's attention operators
 
 _Argument = tuple[tuple[int, ...], str]  # shape and type; ((), "") for none
 
@@ -29,14 +30,14 @@ class HandedMore:
     """One tensor argument of an operator that both sides call."""
 
     operator: str  # "aten::_cudnn_attention_forward"
-    place: int  # among its arguments, from 0
+    position: int  # among its arguments, from 0
     before: str  # "8×128 bf16"; "": the baseline leaves it out
     after: str
 
     @property
     def is_mask(self) -> bool:
         """Is it the mask of an attention?"""
-        return "attention" in self.operator and self.place == _MASK
+        return "attention" in self.operator and self.position == _MASK
 
 
 def handed_more(
@@ -100,12 +101,8 @@ def _handed(trace: Trace) -> pl.DataFrame:
 
 
 def _arguments(dims: str | None, types: str | None) -> list[_Argument]:
-    return [
-        (tuple(shape), str(kind))
-        if isinstance(shape, list) and all(isinstance(n, int) for n in shape)
-        else ((), "TensorList")
-        for shape, kind in zip(json_list(dims), json_list(types), strict=False)
-    ]
+    kinds = map(str, json_list(types))
+    return [(shape or (), kind) for shape, kind in zip(read_shapes(dims), kinds, strict=False)]
 
 
 def _more(operator: str, given: list[_Argument], taken: list[_Argument]) -> Iterator[HandedMore]:
@@ -113,13 +110,13 @@ def _more(operator: str, given: list[_Argument], taken: list[_Argument]) -> Iter
 
     Of another number of dimensions it may be the same tensor, expanded.
     """
-    for place, ((was, kind), (shape, new_kind)) in enumerate(zip(given, taken, strict=False)):
+    for position, ((was, kind), (shape, new_kind)) in enumerate(zip(given, taken, strict=False)):
         if not shape or new_kind not in ITEM_BYTES:
             continue
         text = tensor_text(shape, new_kind)
         if not kind and not was:
-            yield HandedMore(operator, place, "", text)
+            yield HandedMore(operator, position, "", text)
         elif len(was) == len(shape) and kind in ITEM_BYTES:
             n_bytes = prod(was) * ITEM_BYTES[kind]
             if prod(shape) * ITEM_BYTES[new_kind] > n_bytes:
-                yield HandedMore(operator, place, tensor_text(was, kind), text)
+                yield HandedMore(operator, position, tensor_text(was, kind), text)

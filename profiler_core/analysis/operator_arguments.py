@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from profiler_core.digits import is_whole
+
 # Kineto's names of C++ types -> torch's short ones (torch.utils._dtype_abbrs), which graphs print.
 _SHORT = {
     "float": "f32", "double": "f64", "c10::Half": "f16", "c10::BFloat16": "bf16",
@@ -27,6 +29,13 @@ def json_list(text: str | None) -> list[object]:
     except (msgspec.DecodeError, RecursionError):
         return []
     return value if isinstance(value, list) else []
+
+
+def whole_numbers(text: str) -> list[int] | None:
+    """A list of them or a single one as Kineto writes it ("[1, -1]", "3"); None for other text."""
+    parts = [part.strip() for part in text.strip("[]").split(",")]
+    whole = all(is_whole(part.removeprefix("-")) for part in parts)
+    return [int(part) for part in parts] if whole else None
 
 
 def tensor_text(shape: Sequence[object], kind: str) -> str:

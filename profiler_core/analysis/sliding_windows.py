@@ -8,6 +8,7 @@ by position (torch 2.15: aten/src/ATen/native/native_functions.yaml). A padding 
 import re
 from collections.abc import Mapping, Sequence
 
+from profiler_core.analysis.operator_arguments import whole_numbers
 from profiler_core.digits import is_whole
 
 Shape = tuple[int, ...]
@@ -126,10 +127,7 @@ def _pooled(
 def _each(given: Mapping[str, str], argument: str, n: int) -> list[int] | None:
     """A list's values, one a dimension; None where they are not recorded."""
     text = given.get(argument, "")
-    parts = [part.strip() for part in text.strip("[]").split(",")]
-    if not text.startswith("[") or not all(map(is_whole, parts)):
-        return None
-    values = [int(part) for part in parts]
-    if len(values) not in (1, n):
+    values = whole_numbers(text) if text.startswith("[") else None
+    if values is None or min(values) < 0 or len(values) not in (1, n):
         return None
     return values * n if len(values) == 1 else values

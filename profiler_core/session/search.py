@@ -154,7 +154,7 @@ def _modules(
 ) -> Iterator[SearchEntry]:
     """Each module with its times; where they are not known of one run, with the other's alone."""
     tree = divided.modules
-    known = 0 if tree.untold_side else 1
+    told_side = 0 if tree.untold_side else 1
     for row in tree.rows if tree.is_known else ():
         times = row.step_ns(0), row.step_ns(1)
         is_told = tree.untold_side is None or not compared.is_pair
@@ -163,9 +163,9 @@ def _modules(
                 "module", row.path,
                 " · ".join(filter(None, (row.class_name, _function(functions.get(row.path))))),
                 module_item(row.path),
-                max(times) if is_told else times[known], module=row.path,
+                max(times) if is_told else times[told_side], module=row.path,
                 sides_ns=compared.sides(*times) if is_told else (),
-                runs=compared.runs if is_told else compared.labels[known],
+                runs=compared.runs if is_told else compared.labels[told_side],
             )  # fmt: skip
 
 
@@ -319,5 +319,5 @@ def _breaks(comparison: Comparison, run: int) -> Iterator[SearchEntry]:
 
 def _of_log(event: GraphBreak | FrameSkip) -> str:
     """Where Dynamo stopped and what it says: place, function, registry's number, hints."""
-    place = f"{event.file or ''}:{event.line or ''}"
-    return "\n".join((place, event.function or "", event.gb_id or "", *event.hints))
+    position = f"{event.file or ''}:{event.line or ''}"
+    return "\n".join((position, event.function or "", event.gb_id or "", *event.hints))

@@ -91,7 +91,10 @@ def test_a_larger_tensor_than_in_the_baseline(part: str) -> None:
     images = json.loads(convolution()[1])[0]
     before, kind = ([1, *images[1:]], "float") if part == "size" else (images, "c10::Half")
     more = told(slowed(0, before, kind))
-    assert more is not None and (more.place, more.after) == (0, f"{'×'.join(map(str, images))} f32")
+    assert more is not None and (more.position, more.after) == (
+        0,
+        f"{'×'.join(map(str, images))} f32",
+    )
     dtype = "f32" if part == "size" else "f16"
     assert handed_sentence(more).endswith(f"in the baseline {'×'.join(map(str, before))} {dtype}.")
 

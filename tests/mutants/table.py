@@ -898,7 +898,7 @@ MUTANTS = (
     ),
     Mutant(
         "finding_rules/op_work.py", "a bias beside a product's kernel is no part of the product",
-        '"copy", "elementwise")', '"copy")', ("test_op_work.py",),
+        'BESIDE_PRODUCTS, "elementwise")', "BESIDE_PRODUCTS,)", ("test_op_work.py",),
     ),
     Mutant(
         "finding_rules/op_work.py", "calls whose kernels tell no product count whole",

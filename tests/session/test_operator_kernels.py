@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,23 @@ SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "simplecnn-trai
 OPERATOR = "aten::convolution_backward"
 EAGER_BF16 = "eager+bf16-autocast+channels_last"
 N_STEPS = 5
+
+
+def launched_in_steps(events: list[dict[str, Any]]) -> tuple[set[int], int]:
+    """Correlations of what is launched in profiled steps, and the number of these."""
+    steps = [
+        (e["ts"], e["ts"] + e["dur"])
+        for e in events
+        if e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep#")
+    ]
+    launched = {
+        e["args"]["correlation"]
+        for e in events
+        if e.get("cat") in ("cuda_runtime", "cuda_driver")
+        and "correlation" in e["args"]
+        and any(begin <= e["ts"] < end for begin, end in steps)
+    }
+    return launched, len(steps)
 
 
 def launched_inside(run: Path, operator: str) -> dict[str, float]:
@@ -126,18 +144,7 @@ def test_a_collective_s_kernel_says_what_it_moves_and_how_fast() -> None:
     for folder in (ddp / "eager", ddp / "eager" / "ranks" / "1"):
         (path,) = folder.glob("trace.json*")
         events = read_events(path)
-        steps = [
-            (e["ts"], e["ts"] + e["dur"])
-            for e in events
-            if e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep#")
-        ]
-        launched = {
-            e["args"]["correlation"]
-            for e in events
-            if e.get("cat") in ("cuda_runtime", "cuda_driver")
-            and "correlation" in e["args"]
-            and any(begin <= e["ts"] < end for begin, end in steps)
-        }
+        launched, _ = launched_in_steps(events)
         calls.append(
             [
                 (float(e["dur"]), 4 * e["args"]["In msg nelems"])
@@ -169,23 +176,13 @@ def test_a_kernel_of_a_job_says_what_its_calls_beside_collectives_took() -> None
     for variant in ("eager", "default"):
         (path,) = (ddp / variant).glob("trace.json*")
         events = read_events(path)
-        steps = [
-            (e["ts"], e["ts"] + e["dur"])
-            for e in events
-            if e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep#")
-        ]
-        launched = {
-            e["args"]["correlation"]
-            for e in events
-            if e.get("cat") in ("cuda_runtime", "cuda_driver")
-            and any(begin <= e["ts"] < end for begin, end in steps)
-        }
+        launched, n_steps = launched_in_steps(events)
         calls = [
             ns(e["dur"])
             for e in events
             if e.get("name") == name and e["args"]["correlation"] in launched
         ]
-        recorded.append(f"{format_duration(sum(calls) / len(steps))} in {variant}")
+        recorded.append(f"{format_duration(sum(calls) / n_steps)} in {variant}")
     told = (
         "Calls that a collective slows count as they cost without one; in the trace "
         f"all take {' and '.join(recorded)} per step."

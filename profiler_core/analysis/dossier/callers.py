@@ -12,7 +12,9 @@ def callers_of(trace: Trace, name: str) -> tuple[str, ...]:
     Returns:
         () where any call of it is outermost itself.
     """
-    callers = _callers(trace, name, outermost_operators(trace))
+    # Kept: every dossier of an operator asks, and a large trace is sorted for it.
+    outermost = trace.derived("outermost operators", outermost_operators)
+    callers = _callers(trace, name, outermost)
     return () if name in callers else callers
 
 

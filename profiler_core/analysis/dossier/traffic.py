@@ -57,8 +57,8 @@ def _calls(
     """Each unit with its bytes, or the calls inside it that launch its kernels with theirs."""
     for unit in units:
         parts = parts_of(unit) if unit.call is None else [unit]
-        moved = [bytes_of(part, None) for part in parts]
-        if len(parts) > 1 and None not in moved:
+        moved = [bytes_of(part, None) for part in parts] if len(parts) > 1 else [None]
+        if None not in moved:
             yield from zip(parts, moved, strict=True)
         else:
             yield unit, bytes_of(unit, graph_of.get(unit.run) if unit.run is not None else None)

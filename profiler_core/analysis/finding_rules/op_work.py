@@ -30,8 +30,10 @@ PRODUCTS = (
 )  # fmt: skip
 # Of what computes a product: a workspace that is filled beside its kernel is no second one.
 _NEARLY_ALL = 0.9
-# Of kernels that compute no part of a product: workspaces, layouts, casts, a bias that is added.
-_BESIDE = (*COPIES, "copy", "elementwise")
+# What a library launches beside a product: workspaces that it clears, layouts that it converts.
+BESIDE_PRODUCTS = (*COPIES, "copy")
+# Of all that computes no part of a product: a bias that is added, too.
+_BESIDE = (*BESIDE_PRODUCTS, "elementwise")
 _HALF = frozenset(("c10::Half", "c10::BFloat16"))
 
 

@@ -176,11 +176,11 @@ def _handed(facts: Facts, line: FoldedGroup) -> HandedMore | None:
 
 def _advice(handed: list[HandedMore | None]) -> str:
     """What to do about groups, by what each is handed more than in the baseline."""
-    known = [more for more in handed if more is not None]
-    if not known:
+    causes = [more for more in handed if more is not None]
+    if not causes:
         return f"No cause is seen in the files. Open these groups on Fusion: {_BESIDE}"
-    advice = _NO_MASK if all(more.is_mask for more in known) else _HAND_THE_SAME
-    if len(known) == len(handed):
+    advice = _NO_MASK if all(more.is_mask for more in causes) else _HAND_THE_SAME
+    if len(causes) == len(handed):
         return advice
     return f"{advice} Of the others no cause is seen: open them on Fusion, where {_BESIDE}"
 

@@ -6,12 +6,8 @@ operators, their shapes are the replay's too, and only the time is the replay's 
 
 from dataclasses import replace
 
-from profiler_core.analysis.categories import COPIES
-from profiler_core.analysis.finding_rules.op_work import OpWork
+from profiler_core.analysis.finding_rules.op_work import BESIDE_PRODUCTS, OpWork
 from profiler_core.analysis.ledger.result import FusionLedger, KernelTime
-
-# What a library launches beside a product: workspaces that it clears, layouts that it converts.
-_BESIDE = (*COPIES, "copy")
 
 _Call = tuple[OpWork, int]  # and which of its calls
 
@@ -42,7 +38,7 @@ def matched_products(
         of_group = ledger.groups[group].candidate.kernels
         kernels = [kernel for kernel in of_group if kernel.category in categories]
         if kernels:
-            beside = [kernel for kernel in of_group if kernel.category in _BESIDE]
+            beside = [kernel for kernel in of_group if kernel.category in BESIDE_PRODUCTS]
             cycle = list(steps.values())
             n = ledger.n_candidate_steps
             chosen = [call for step in range(n) for call in cycle[step % len(cycle)]]

@@ -68,8 +68,7 @@ def _embedding_bag(call: OperatorCall) -> Moved | None:
     table, indices, offsets = (call.shape(n) for n in range(3))
     if table is None or indices is None or offsets is None:
         return None
-    looked_up = prod(indices) * table[-1] * call.item(0)
-    read = min(call.size(0), looked_up) + call.all_bytes - call.size(0)
+    read, _ = _lookup(call, prod(indices) * table[-1])
     return read, prod(offsets) * table[-1] * call.item(0)
 
 

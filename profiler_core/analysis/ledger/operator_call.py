@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
 
-from profiler_core.digits import is_whole
+from profiler_core.analysis.operator_arguments import whole_numbers
 
 Shape = tuple[int, ...]
 
@@ -47,11 +47,11 @@ class OperatorCall:
     ) -> "OperatorCall":
         """By what Kineto writes: of a tensor of one value a type without a shape."""
         types = (*dtypes, *("" for _ in shapes))
-        known = [
+        with_values = [
             () if shape is None and kind in ITEM_BYTES else shape
             for shape, kind in zip(shapes, types, strict=False)
         ]
-        return cls(name, tuple(known), tuple(dtypes), tuple(concrete))
+        return cls(name, tuple(with_values), tuple(dtypes), tuple(concrete))
 
     @property
     def bare(self) -> str:
@@ -83,9 +83,7 @@ class OperatorCall:
 
     def numbers(self, position: int) -> list[int] | None:
         """The whole numbers of a list, or of one number; None where there are none."""
-        parts = [part.strip() for part in self.given(position).strip("[]").split(",")]
-        whole = [is_whole(part.removeprefix("-")) for part in parts]
-        return [int(part) for part in parts] if all(whole) else None
+        return whole_numbers(self.given(position))
 
     def length_along(self, position: int) -> int | None:
         """Of the first tensor, along the dimension that an argument names."""

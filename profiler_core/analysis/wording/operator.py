@@ -22,9 +22,9 @@ def operator_answer(
 
     Where a run calls it inside of others, its calls are not what became of it: each by itself.
     """
-    known = [time for time in times if time.time_ns]
-    if callers and known:
-        each = [f"{format_duration(time.time_ns)} in {time.label}" for time in known]
+    timed = [time for time in times if time.time_ns]
+    if callers and timed:
+        each = [f"{format_duration(time.time_ns)} in {time.label}" for time in timed]
         return f"{f'{computes}: ' if computes else ''}{listed(each)}, per step."
     text = times_answer(times, in_last=f" in {times[-1].label}" if is_one_of_many else "")
     return f"{computes}: {text}" if computes else text
@@ -39,10 +39,11 @@ def callers_about(callers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     names = list(dict.fromkeys(name for of_run in callers.values() for name in of_run))
     if not names:
         return ()
-    told = callers_text(names)
+    caller = callers_text(names)
+    call = "calls" if len(names) == 1 else "call"
     return (
-        f"In {listed(list(callers))} {told} {'calls' if len(names) == 1 else 'call'} it: its time "
-        f"there is what its own calls launch, and what became of it is told of {told}.",
+        f"In {listed(list(callers))} {caller} {call} it: its time there "
+        f"is what its own calls launch, and what became of it is told of {caller}.",
     )
 
 

@@ -10,7 +10,9 @@ from profiler_core.analysis.dossier.record import Advice, Dossier, RunTime, Sour
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.wording.breaks import break_about, break_answer, skip_answer
 from profiler_core.errors import NothingToAnalyse
+from profiler_core.model.compilation import Frame
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.run import Run
 
 
 def break_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -28,12 +30,7 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
             remedy="Choose the runs that the link was made for.",
         )
     run = comparison.runs[number]
-    frame = broken.place
-    text = place_text(frame.file, frame.line)
-    lines = [SourceLine(text, frame, run.kept_sources.get(frame.file, {}))]
-    if (inner := broken.innermost) is not None:
-        label = place_text(inner.file, inner.line)
-        lines.append(SourceLine(label, inner, run.kept_sources.get(inner.file, {})))
+    frames = filter(None, (broken.place, broken.innermost))
     total_ns = report.break_cost.cost_ns if report.break_cost is not None else None
     return Dossier(
         item=item,
@@ -43,7 +40,7 @@ def break_dossier(comparison: Comparison, item: Item) -> Dossier:
         about=break_about(broken),
         times=(RunTime(number, comparison.labels[number], broken.cost_ns),),
         advice=_advice(broken),
-        sources=tuple(lines),
+        sources=tuple(_source(frame, run) for frame in frames),
         missing=()
         if broken.cost_ns is not None
         else (f"What it costs is not known: {report.unpriced}.",),
@@ -64,8 +61,7 @@ def skip_dossier(comparison: Comparison, item: Item) -> Dossier:
             f"These runs have no skipped frame {item.key}.",
             remedy="Choose the runs that the link was made for.",
         )
-    kept = comparison.runs[number].kept_sources
-    event, frame, lost = skip.event, skip.place, report.lost
+    event, lost = skip.event, report.lost
     is_priced = lost is not None and lost.ns is not None
     return Dossier(
         item=item,
@@ -74,9 +70,7 @@ def skip_dossier(comparison: Comparison, item: Item) -> Dossier:
         answer=skip_answer(skip),
         about=(lost.price, lost.sentence) if lost is not None and is_priced else (),
         advice=Advice(skip.cause.what, skip.change, event.reason, skip.url, event.gb_id or ""),
-        sources=()
-        if frame is None
-        else (SourceLine(place_text(frame.file, frame.line), frame, kept.get(frame.file, {})),),
+        sources=() if skip.place is None else (_source(skip.place, comparison.runs[number]),),
         missing=(lost.sentence,) if lost is not None and not is_priced else (),
     )
 
@@ -92,6 +86,12 @@ def break_of(comparison: Comparison, item: Item) -> BreakReport | None:
     report, (_, place) = _report(comparison, item), item.numbers or (-1, -1)
     breaks = report.breaks if report is not None else ()
     return next((b for b in breaks if report is not None and report.place_of(b) == place), None)
+
+
+def _source(frame: Frame, run: Run) -> SourceLine:
+    """A line of the user's, with what the capture kept around it."""
+    label = place_text(frame.file, frame.line)
+    return SourceLine(label, frame, run.kept_sources.get(frame.file, {}))
 
 
 def _report(comparison: Comparison, item: Item) -> CompilationReport | None:
