@@ -89,7 +89,10 @@ def test_attention_in_parts_names_the_kernels_of_both_sides():
     ]
     assert len(attention) == 12  # also the first layer's, which makes the mask besides
     assert finding.evidence.startswith("12 × scaled_dot_product_attention")
-    assert {item.numbers[1] for item in finding.items} == {number for number, _ in attention}
+    # Each once; the one that lost most leads.
+    assert sorted(item.numbers[1] for item in finding.items) == [number for number, _ in attention]
+    slowest = max(attention, key=lambda pair: pair[1].delta_ns)
+    assert finding.items[0].numbers[1] == slowest[0]
     lost_ns = sum(group.delta_ns for _, group in attention)
     assert finding.at_stake_ns == pytest.approx(lost_ns, rel=0.05)
     assert "fmha_cutlassF" in finding.evidence

@@ -197,8 +197,8 @@ class Facts:
         return (("finding", finding_item(self.place, key).key),)
 
     def group_items(self, numbers: Iterable[int]) -> tuple[Item, ...]:
-        """Groups of the ledger as evidence, by their places in it."""
-        return tuple(group_item(self.place, number) for number in numbers)
+        """Groups of the ledger as evidence, by their places in it, each once."""
+        return tuple(group_item(self.place, number) for number in dict.fromkeys(numbers))
 
     def source_of(self, kernel: str) -> str:
         """The generated source of a kernel; "" where there is none."""
