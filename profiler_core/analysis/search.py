@@ -148,6 +148,8 @@ class SearchIndex:
             entry = self.entries[number]
             if all(_occurs(word, text) for word in words) and _is_below(entry.module, indices):
                 rank = _rank(self._titles[number], whole, words)
+                if entry.kind == "source line" and self._titles[number] in words:
+                    rank = 0  # with its function behind it, as stacks have it
                 if indices and entry.kind == "module" and _is_the_layer(entry.title, indices[-1]):
                     rank = 0
                 size_ns = abs(entry.change_ns or 0.0) if by_change else entry.step_ns or 0.0

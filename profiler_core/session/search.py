@@ -30,6 +30,7 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.session.divided import Divided
 from profiler_core.session.dossier.finding import findings_of
 from profiler_core.session.dossier.ledger_runs import ledger_of_run_alone
+from profiler_core.session.dossier.memory_line import lines_in_memory
 from profiler_core.units import format_duration
 
 _ASKED_FOR = "what to try next, do, improve"  # which findings answer
@@ -93,7 +94,8 @@ def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
         yield from _once(names, _operators(divided, compared))
         if run:
             yield from _groups(divided, run, comparison.labels[run])
-        yield from _once(names, _lines(divided, compared))
+        yield from _once(names, _lines(divided, compared, _functions(comparison)))
+    yield from _once(names, _lines_in_memory(comparison))
     yield from _once(names, _products(comparison))
     yield from _kernels(comparison)
     for run in range(len(comparison.runs)):
@@ -280,7 +282,18 @@ def _findings(comparison: Comparison) -> Iterator[SearchEntry]:
         )  # fmt: skip
 
 
-def _lines(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
+def _functions(comparison: Comparison) -> Mapping[str, str]:
+    """Line -> the function that it is of, as stacks of memory snapshots say it."""
+    return {
+        label: line.function
+        for lines in lines_in_memory(comparison).values()
+        for label, line in lines.items()
+    }
+
+
+def _lines(
+    divided: Divided, compared: _Compared, functions: Mapping[str, str]
+) -> Iterator[SearchEntry]:
     times: dict[tuple[str, str], list[float]] = {}
     for group in divided.ledger.groups:
         of_lines = times_by_line(group)
@@ -293,7 +306,15 @@ def _lines(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
         yield SearchEntry(
             "source line", line, code.strip(), source_item(line), max(before_ns, after_ns),
             sides_ns=compared.sides(before_ns, after_ns), runs=compared.runs,
+            words=functions.get(line, ""),
         )  # fmt: skip
+
+
+def _lines_in_memory(comparison: Comparison) -> Iterator[SearchEntry]:
+    """Lines that the page Memory shows; of those that fusion groups have the first entry stays."""
+    for lines in lines_in_memory(comparison).values():
+        for label, line in lines.items():
+            yield SearchEntry("source line", label, line.function, source_item(label))
 
 
 def _breaks(comparison: Comparison, run: int) -> Iterator[SearchEntry]:

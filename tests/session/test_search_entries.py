@@ -1,12 +1,16 @@
 """What a comparison's search says of what it has found."""
 
+import gzip
+import pickle
 from pathlib import Path
 
 import pytest
 
+from profiler_core.analysis.item import source_item
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.session.search import search_index
+from profiler_core.units import format_bytes
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 BREAKY = SAMPLES / "breaky"
@@ -52,6 +56,55 @@ def test_what_to_try_next_finds_the_findings() -> None:
     assert {hit.kind for hit in hits} == {"finding"}
 
 
+def held_at_the_peak(variant: str, file: str, line: int) -> int:
+    """Bytes of a snapshot's peak whose stack has a line, by the pickle alone."""
+    (path,) = (SAMPLES / "bert" / variant).glob("memory_snapshot*")
+    (changes,) = pickle.loads(gzip.decompress(path.read_bytes()))["device_traces"]
+    alive: dict[int, tuple[int, bool]] = {}
+    level = most = held = 0
+    for change in changes:
+        if change["action"] == "alloc":
+            frames = change["frames"]
+            is_its = any(f["filename"].endswith(file) and f["line"] == line for f in frames)
+            alive[change["addr"]] = change["size"], is_its
+            level += change["size"]
+        elif change["action"] == "free_requested":
+            level -= change["size"]
+            alive.pop(change["addr"], None)
+        if level > most:
+            most, held = level, sum(size for size, is_its in alive.values() if is_its)
+    return held
+
+
+def test_a_line_that_only_calls_others_is_found_as_memory_shows_it() -> None:
+    """ "modeling_bert.py:408" stood on the page Memory, and nothing in these runs matched it."""
+    bert = SAMPLES / "bert"
+    comparison = Comparison.open([bert / "eager", bert / "default"])
+    index = search_index(comparison)
+    for query in ("modeling_bert.py:408", "modeling_bert.py:408 forward"):
+        assert [hit.item for hit in index.search(query, 5)] == [source_item("modeling_bert.py:408")]
+    # A line of fusion groups too, by its function, before the groups that it is of.
+    assert index.search("modeling_bert.py:335 forward", 5)[0].item == (
+        source_item("modeling_bert.py:335")
+    )
+    told = dossier(comparison, source_item("modeling_bert.py:408"))
+    held = [
+        format_bytes(held_at_the_peak(variant, "/modeling_bert.py", 408))
+        for variant in ("eager", "default")
+    ]
+    assert held == ["28.3 MB", "15.7 MB"]
+    assert f"{held[0]} in eager and {held[1]} in default" in told.answer
+    (called,) = told.relations
+    assert {entry.title for entry in called.entries} == {
+        "activations.py:89", "modeling_bert.py:335", "modeling_bert.py:348", "modeling_bert.py:350",
+    }  # fmt: skip
+    own = dossier(comparison, source_item("modeling_bert.py:335"))
+    first = next(entry for entry in called.entries if entry.title == "modeling_bert.py:335")
+    assert first.times_ns == tuple(time.time_ns for time in own.times)
+    assert not told.times
+    assert told.missing
+
+
 VARIANTS = ("eager", "default", "reduce-overhead")
 
 
@@ -64,7 +117,8 @@ def test_of_three_runs_a_time_says_of_which_it_is() -> None:
     operators = {row.op: row for row in shown.divided.operators}
     for entry in entries:
         is_inner = entry.kind == "operator" and entry.detail not in operators
-        if entry.kind in ("operator", "kernel", "source line") and not is_inner:
+        is_timed = entry.step_ns is not None  # a line that only calls others is not
+        if entry.kind in ("operator", "kernel", "source line") and is_timed and not is_inner:
             assert len(entry.sides_ns) == 2
             assert entry.runs.startswith("eager → ")
         if entry.kind == "operator" and entry.runs == between and entry.detail in operators:

@@ -48,8 +48,9 @@ class Related:
 
 
 RelationKind = Literal[
-    "became", "kernels", "operators", "modules", "members", "breaks", "skips", "parts", "steps"
-]
+    "became", "kernels", "operators", "modules", "members", "breaks", "skips", "parts", "steps",
+    "called",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class Origin:
     source: str | None  # `modeling_bert.py:176`, the innermost line outside of the framework
     operator: str | None  # from C++ frames, where they were recorded
     path: tuple[str, ...]  # frames outside of the framework, the outermost first
+    lines: tuple[str, ...] = ()  # of each of these: `modeling_bert.py:176`
 
     @property
     def label(self) -> str:
@@ -74,6 +75,7 @@ def origins(snapshot: MemorySnapshot) -> dict[int, Origin]:
             path=tuple(
                 f"{place(file, line)} {function}" for function, file, line in user_frames[::-1]
             ),
+            lines=tuple(place(file, line) for _, file, line in user_frames[::-1]),
         )
     return by_stack
 

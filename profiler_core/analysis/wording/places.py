@@ -1,12 +1,13 @@
 """What the dossiers of a module and of a source line say in sentences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from profiler_core.analysis.memory.by_line import LineMemory
 from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.wording.dossier import NEEDS_LOG, unknown_line
 from profiler_core.analysis.wording.sentence import listed
-from profiler_core.units import format_count, format_duration
+from profiler_core.units import format_bytes, format_count, format_duration
 
 _MOST_LINES = 4  # in a sentence, or functions
 _LINES_OF_FUNCTIONS = (
@@ -43,6 +44,28 @@ def module_about(row: ModuleRow, runs: Iterable[tuple[str, int]]) -> tuple[str, 
         return ()
     verb = "is" if len(parts) == 1 else "are"
     return (f"{listed(parts)} {verb} its part of kernels that work for other modules too.",)
+
+
+def held_answer(held: Mapping[str, LineMemory], *, is_caller: bool) -> str:
+    """What a line holds at the peak of the memory snapshots.
+
+    Args:
+        held: by the label of the run.
+        is_caller: is some of it of lines that it calls?
+    """
+    each = [f"{format_bytes(line.bytes)} in {label}" for label, line in held.items()]
+    with_called = ", with all that it calls" if is_caller else ""
+    return f"At the memory snapshot's peak it holds {listed(each)}{with_called}."
+
+
+def missing_of_held(*, is_caller: bool) -> str:
+    """Why the time of a line is not known that memory snapshots alone have."""
+    why = (
+        "fusion groups have the line that calls an operator, not those that call this one."
+        if is_caller
+        else "no fusion group of these runs has it."
+    )
+    return f"What it takes per step is not known: {why}"
 
 
 def functions_about(functions: ModuleFunctions | None) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from profiler_core.session.dossier.common import (
     times_of_groups,
 )
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of
+from profiler_core.session.dossier.memory_line import caller_dossier
 
 _SAME_TIME = 1e-3  # what sums of the same calls differ by at most, relative
 _GENERATED = "triton_"
@@ -61,8 +62,24 @@ def module_dossier(comparison: Comparison, item: Item) -> Dossier:
 
 
 def source_dossier(comparison: Comparison, item: Item) -> Dossier:
-    """A line of code; raises NothingToAnalyse where no group comes from it."""
+    """A line of code; of one that only calls such lines what a memory snapshot says.
+
+    Raises:
+        NothingToAnalyse: no group comes from it, and no snapshot has it.
+    """
+    shown = list(ledgers_of(comparison))
+    if not any(_line_place(each, item).numbers for each in shown):
+        first = shown[:1]
+        caller = caller_dossier(comparison, item, lambda line: _times_in_groups(first, line))
+        if caller is not None:
+            return caller
     return _of_place(comparison, item, "source line", lambda shown: _line_place(shown, item))
+
+
+def _times_in_groups(first: Sequence[LedgerRuns], line: Item) -> tuple[RunTime, ...]:
+    """Of a line in the groups of the first runs that have a ledger; () where none is its."""
+    places = (_line_place(shown, line) for shown in first)
+    return next((place.times for place in places if place.numbers), ())
 
 
 def _module_place(shown: LedgerRuns, item: Item) -> Place:

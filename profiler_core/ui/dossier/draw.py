@@ -43,6 +43,7 @@ _RELATIONS = {
     "skips": "Functions that run eager",
     "parts": "Where its step goes",
     "steps": "Waited in each step",
+    "called": "Lines that it calls",
 }
 
 # What one of these starts has many names, so its calls are not one thing that could be counted.
