@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from profiler_core.analysis.categories import CATEGORIES, COPIES
-from profiler_core.analysis.finding_rules.op_work import PRODUCTS, op_work
+from profiler_core.analysis.finding_rules.op_work import product_work
 from profiler_core.analysis.item import (
     Item,
     break_item,
@@ -215,7 +215,7 @@ def _products(comparison: Comparison) -> Iterator[SearchEntry]:
         summary = comparison.sides[number].summary
         if number not in comparison.traced or summary is None:
             continue
-        for op in op_work(comparison.runs[number].required_trace(), PRODUCTS):
+        for op in product_work(comparison.runs[number].required_trace()):
             of_runs = times.setdefault(op.name, {})
             of_runs[number] = of_runs.get(number, 0.0) + summary.per_step(op.time_ns)
     for name, of_runs in times.items():

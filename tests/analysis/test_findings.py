@@ -22,7 +22,7 @@ from profiler_core.analysis.compilation.causes import break_cause
 from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.compilation.skipped_frames import other_run
 from profiler_core.analysis.finding_rules.half_precision import half_precision
-from profiler_core.analysis.finding_rules.op_work import PRODUCTS, op_work
+from profiler_core.analysis.finding_rules.op_work import product_work
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.findings import (
     RULES,
@@ -502,7 +502,7 @@ def test_shapes_of_a_replay_are_those_of_the_matched_operators():
 def test_products_by_the_ledger_take_what_their_operators_launch(model):
     """A run with operators, matched as if it had none: also workspaces and changes of layout."""
     case = facts(f"{model}/default", f"{model}/eager")
-    matched = matched_products(op_work(case.baseline, PRODUCTS), case.ledger, PRODUCT_CATEGORIES)
+    matched = matched_products(product_work(case.baseline), case.ledger, PRODUCT_CATEGORIES)
     launched_ns = sum(op.time_ns for op in case.products)
     assert sum(op.time_ns for op in matched) == pytest.approx(launched_ns, abs=len(matched))
 

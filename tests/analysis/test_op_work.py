@@ -7,31 +7,33 @@ from dataclasses import replace
 import polars as pl
 
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES, categorise
-from profiler_core.analysis.finding_rules.op_work import PRODUCTS, op_work
+from profiler_core.analysis.finding_rules.op_work import PRODUCTS, op_work, product_work
 from profiler_core.analysis.work import device_work
 from profiler_core.ingest.open import open_trace
 from profiler_core.resources import sample_traces_directory
+from tests.builders import a_trace, kernel, launch, op
+from tests.reference import ns, read_events
 
 
 def test_calls_and_times_are_those_of_plain_loops():
     trace = open_trace(sample_traces_directory() / "simplecnn-training/default/trace.json.gz")
     launches = [row for row in device_work(trace).iter_rows(named=True) if row["launch_ts_ns"]]
     expected: Counter[tuple[str, str, int]] = Counter()
-    for op in trace.ops.iter_rows(named=True):
-        if op["name"] not in PRODUCTS:
+    for call in trace.ops.iter_rows(named=True):
+        if call["name"] not in PRODUCTS:
             continue
         inside = [
             row
             for row in launches
-            if (row["launch_pid"], row["launch_tid"]) == (op["pid"], op["tid"])
-            and op["ts_ns"] <= row["launch_ts_ns"] <= op["ts_ns"] + op["dur_ns"]
+            if (row["launch_pid"], row["launch_tid"]) == (call["pid"], call["tid"])
+            and call["ts_ns"] <= row["launch_ts_ns"] <= call["ts_ns"] + call["dur_ns"]
             and row["step"] is not None
         ]
         if inside:
             longest = max(inside, key=lambda row: row["dur_ns"])
-            expected[op["name"], longest["name"], sum(row["dur_ns"] for row in inside)] += 1
+            expected[call["name"], longest["name"], sum(row["dur_ns"] for row in inside)] += 1
     assert len(expected) > 10
-    work = op_work(trace, PRODUCTS)
+    work = product_work(trace)
     assert len(work) < sum(expected.values())  # calls on equal arguments are one item
     assert expected == Counter(
         (item.name, item.kernel, time_ns) for item in work for time_ns in item.times_ns
@@ -65,7 +67,7 @@ def test_the_time_of_a_product_has_no_bias_layout_or_workspace():
     beside = ("memcpy", "memset", "copy", "elementwise")
     products = launches.filter(~pl.col("category").is_in(beside))
     n_beside = 0
-    for item in op_work(trace, PRODUCTS):
+    for item in product_work(trace):
         calls = trace.ops.filter(pl.col("name").cast(pl.String) == item.name)
         inside = [
             products.filter(
@@ -87,3 +89,59 @@ def test_the_time_of_a_product_has_no_bias_layout_or_workspace():
         unknown = replace(item, product_times_ns=(0, *item.product_times_ns[1:]))
         assert unknown.product_ns == item.time_ns
     assert n_beside
+
+
+def test_an_operator_that_calls_itself_counts_once():
+    """Autocast casts and calls `aten::mm` again: it was two products, and conv2d took its double.
+
+    The inner call is the product, which has the types that are computed in; the outer one is the
+    operator, with its casts.
+    """
+    shapes = {"input_dims": "[[4,8],[8,2]]", "concrete_inputs": '["",""]'}
+    calls = [
+        {**op(100, 60, "aten::mm"), **shapes, "input_types": '["float","float"]'},
+        {**op(120, 30, "aten::mm"), **shapes, "input_types": '["c10::Half","c10::Half"]'},
+        {**op(200, 60, "aten::mm"), **shapes, "input_types": '["c10::Half","c10::Half"]'},
+    ]
+    trace = a_trace(
+        ops=calls,
+        runtime=[launch(105, 1, 1), launch(125, 1, 2), launch(205, 1, 3)],
+        device=[
+            kernel(110, 5, 1, name="at::native::unrolled_elementwise_kernel<direct_copy>"),
+            kernel(130, 20, 2, name="a_gemm"),
+            kernel(210, 20, 3, name="a_gemm"),
+        ],
+    )
+    (product,) = product_work(trace)
+    assert (product.times_ns, product.flops) == ((20, 20), 2 * 4 * 8 * 2)
+    assert product.in_halves
+    assert Counter(ns for item in op_work(trace, ["aten::mm"]) for ns in item.times_ns) == {
+        25: 1,
+        20: 1,
+    }
+
+
+def test_a_convolution_under_autocast_takes_what_its_outer_call_launches():
+    """`aten::conv2d` calls itself on the cast tensors: 1.80 ms of kernels were 3.49 ms."""
+    folder = sample_traces_directory() / "resnet50-bf16/eager+bf16-autocast+channels_last"
+    (path,) = folder.glob("trace.json*")
+    events = read_events(path)
+    calls = [event for event in events if event.get("name") == "aten::conv2d"]
+    launched_at = {
+        event["args"]["correlation"]: (event["tid"], event["ts"])
+        for event in events
+        if event.get("cat") in ("cuda_runtime", "cuda_driver")
+        and "correlation" in event.get("args", {})
+    }
+    expected = 0
+    for event in events:
+        at = launched_at.get(event.get("args", {}).get("correlation"))
+        if event.get("cat") in ("kernel", "gpu_memset", "gpu_memcpy") and at is not None:
+            tid, ts = at
+            expected += ns(event["dur"]) * any(
+                call["tid"] == tid and call["ts"] <= ts <= call["ts"] + call["dur"]
+                for call in calls
+            )
+    works = op_work(open_trace(path), ["aten::conv2d"])
+    assert sum(item.time_ns for item in works) == expected > 0
+    assert 2 * sum(len(item.times_ns) for item in works) == len(calls)

@@ -10,7 +10,7 @@ from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
-from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
+from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.item import Item, finding_item, group_item, kernel_item
 from profiler_core.analysis.kernels import KernelTotal
@@ -179,7 +179,7 @@ class Facts:
 
     @cached_property
     def _own_products(self) -> tuple[OpWork, ...]:
-        return op_work(self.trace, PRODUCTS)
+        return product_work(self.trace)
 
     @cached_property
     def products(self) -> tuple[OpWork, ...]:
@@ -190,7 +190,7 @@ class Facts:
         """
         if self._own_products or self.baseline is None or self.ledger is None:
             return self._own_products
-        return matched_products(op_work(self.baseline, PRODUCTS), self.ledger, PRODUCT_CATEGORIES)
+        return matched_products(product_work(self.baseline), self.ledger, PRODUCT_CATEGORIES)
 
     def evidence_alone(self, key: str) -> tuple[tuple[str, str], ...]:
         """The parameters of the page Kernels that show the kernels of this run's finding alone."""

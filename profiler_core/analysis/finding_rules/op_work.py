@@ -5,12 +5,13 @@ tensors once through the memory, whichever takes longer. Under a CUDA graph ther
 and so no shapes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from profiler_core.analysis.categories import COPIES, PRODUCT_CATEGORIES, categorise
@@ -34,6 +35,8 @@ _NEARLY_ALL = 0.9
 BESIDE_PRODUCTS = (*COPIES, "copy")
 # Of all that computes no part of a product: a bias that is added, too.
 _BESIDE = (*BESIDE_PRODUCTS, "elementwise")
+# Which of a thread's calls count, by their starts and ends: outer calls come before inner ones.
+_Counted = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
 _HALF = frozenset(("c10::Half", "c10::BFloat16"))
 
 
@@ -145,7 +148,28 @@ def _matrix_flops(matrices: tuple[tuple[int, ...], ...]) -> int | None:
 
 
 def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
-    """Calls of these operators in profiled steps, with what was launched inside of them."""
+    """Calls of these operators in profiled steps, with what was launched inside of them.
+
+    Under autocast, and where autograd is dispatched, an operator calls itself: the outer call
+    counts, with the casts that it launches.
+    """
+    return _by_arguments(_calls(trace, names, _is_outermost))
+
+
+def product_work(trace: Trace) -> tuple[OpWork, ...]:
+    """The same of matrix products and convolutions, each once.
+
+    Of calls inside one another the innermost counts: it has the types that are computed in.
+    """
+    return _by_arguments(_calls(trace, PRODUCTS, _is_innermost))
+
+
+def _calls(
+    trace: Trace,
+    names: Iterable[str],
+    counted: _Counted,
+) -> pl.DataFrame:
+    """Calls with the columns of `_with_launches`."""
     launches = (
         categorise(trace)
         .with_row_index("row")
@@ -159,15 +183,28 @@ def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
         .sort("launch_ts_ns")
     )  # fmt: skip
     ops = trace.ops.filter(pl.col("name").cast(pl.String).is_in(list(names)))
-    if launches.height == 0 or ops.height == 0:
-        return ()
     calls = [
-        _with_launches(ops.filter(pl.col("pid") == pid, pl.col("tid") == tid), of_thread)
+        _with_launches(ops.filter(pl.col("pid") == pid, pl.col("tid") == tid), of_thread, counted)
         for (pid, tid), of_thread in launches.group_by(
             "launch_pid", "launch_tid", maintain_order=True
         )
     ]
-    return _by_arguments(pl.concat(calls))
+    return pl.concat(calls) if calls else pl.DataFrame()
+
+
+def _is_innermost(
+    starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Does no other call lie in it?"""
+    return np.append(starts[1:] >= ends[:-1], np.ones(min(1, starts.size), bool))
+
+
+def _is_outermost(
+    starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Does it lie in no other call?"""
+    before = np.maximum.accumulate(ends)
+    return np.append(np.ones(min(1, starts.size), bool), starts[1:] >= before[:-1])
 
 
 def work_on_cpu(trace: Trace, name: str) -> tuple[OpWork, ...]:
@@ -197,6 +234,8 @@ def work_on_cpu(trace: Trace, name: str) -> tuple[OpWork, ...]:
 
 def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
     """Operators with the columns of `_with_launches`, by what they are handed."""
+    if calls.height == 0:
+        return ()
     arguments = ("name", "input_dims", "input_types", "concrete_inputs", "input_strides", "kernel")
     return tuple(
         OpWork(
@@ -212,7 +251,7 @@ def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
     )  # fmt: skip
 
 
-def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame, counted: _Counted) -> pl.DataFrame:
     """Calls of one thread that launched something, with its `time_ns` and its main `kernel`.
 
     Of that kernel `row` and `step` too, and `kernel_ns` where it is all that computes a product;
@@ -221,13 +260,17 @@ def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     Args:
         ops: calls of one thread.
         launches: of the same thread, in the order of their times.
+        counted: which of the calls that launched something count.
     """
     times = launches["launch_ts_ns"].to_numpy()
+    ops = ops.sort("ts_ns", "dur_ns", descending=[False, True], maintain_order=True)
     starts = ops["ts_ns"].to_numpy()
+    ends = starts + ops["dur_ns"].to_numpy()
     first = np.searchsorted(times, starts, side="left")
-    last = np.searchsorted(times, starts + ops["dur_ns"].to_numpy(), side="right")
-    has_work = last > first
-    first, last = first[has_work], last[has_work]
+    last = np.searchsorted(times, ends, side="right")
+    kept = np.flatnonzero(last > first)
+    kept = kept[counted(starts[kept], ends[kept])]
+    first, last = first[kept], last[kept]
     durations = launches["dur_ns"].to_numpy()
     before = np.concatenate(([0], np.cumsum(durations)))
     products = launches["product_ns"].to_numpy()
@@ -243,7 +286,7 @@ def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     longest = by_length[np.maximum.reduceat(ranks, borders)[::2]] if borders.size else borders
     of_longest = products[longest]
     is_all = of_longest >= _NEARLY_ALL * (products_before[last] - products_before[first])
-    return ops.filter(pl.Series(has_work)).with_columns(
+    return ops[kept].with_columns(
         launches["kernel"].gather(longest).cast(pl.String),
         *(launches[column].gather(longest) for column in ("row", "step")),
         pl.Series("time_ns", before[last] - before[first], dtype=pl.Int64),

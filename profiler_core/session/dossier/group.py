@@ -22,7 +22,7 @@ from profiler_core.analysis.dossier.roofline import (
     roofline,
     what_computes,
 )
-from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
+from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.handed_more import HandedMore, handed_more
 from profiler_core.analysis.item import Item
@@ -144,7 +144,7 @@ def _products(pair: Pair, number: int, side: int) -> tuple[OpWork, ...]:
     if trace is None or device_work(trace).height != group_of.size:
         return ()  # the ledger is of another rank than this trace
     products = []
-    for op in op_work(trace, PRODUCTS):
+    for op in product_work(trace):
         own = [position for position, row in enumerate(op.rows) if group_of[row] == number]
         if own:
             products.append(op.of_calls(own))

@@ -27,7 +27,7 @@ from profiler_core.analysis.dossier.record import (
     TimelineEvent,
 )
 from profiler_core.analysis.dossier.roofline import Roofline, marked, roofline, what_computes
-from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work
+from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
 from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow
@@ -221,7 +221,7 @@ class _Side:
     @cached_property
     def products(self) -> tuple[OpWork, ...]:
         """Matrix products and convolutions of which it is the longest kernel."""
-        works = op_work(self.run.required_trace(), PRODUCTS)
+        works = product_work(self.run.required_trace())
         return tuple(op for op in works if op.kernel == self.calls.name)
 
     @property
