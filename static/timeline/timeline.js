@@ -83,6 +83,12 @@ export class Timeline {
     this.span = span
     this.selected = event && { ...event, links: [] }
     this.landed = Boolean(event)
+    this.told = JSON.stringify(this.parameters()) // what is selected again after it was closed is news
+  }
+
+  /** What the address says of it as it is now. */
+  parameters() {
+    return parametersOf({ window: this.moved ? this.view : null, span: this.span, event: this.selected }, this.tables)
   }
 
   /** Packets of a run stay while its trace and its place on the axis are the same. */
@@ -320,8 +326,7 @@ export class Timeline {
   /** Tell the address bar, then Python, then those who listen. */
   changed() {
     clearTimeout(this.still)
-    const window = this.moved ? this.view : null
-    const parameters = parametersOf({ window, span: this.span, event: this.selected }, this.tables)
+    const parameters = this.parameters()
     writeAddressBar(parameters)
     const told = JSON.stringify(parameters)
     if (told !== this.told) {

@@ -148,6 +148,19 @@ class TestOneWindow:
         expect(page.locator(".fs-facts")).to_have_count(0)
         page.keyboard.press("f")
 
+    def test_escape_closes_what_the_page_has_not_read_yet(self, canvas: Locator) -> None:
+        """An event that Python heard of in the same run as of Esc was selected again by it."""
+        page = canvas.page
+        canvas.focus()
+        page.keyboard.press(".")
+        expect(page.locator(".fs-facts")).to_be_visible()
+        for _ in range(3):
+            for key in (".", ".", ",", "."):
+                page.keyboard.press(key)
+        page.keyboard.press("Escape")
+        expect(page.locator(".fs-facts")).to_have_count(0)
+        expect_state(canvas, "t.selected === null")
+
     def test_a_track_folds_at_its_label(self, canvas: Locator) -> None:
         height = state(canvas, "t.height")
         row = state(canvas, "t.rows.tracks.findIndex((r) => r.track.kind === 'thread')")

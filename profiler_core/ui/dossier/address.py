@@ -15,6 +15,7 @@ from profiler_core.ui.links import Query
 
 _PICKED = "fs_item_was_picked"  # by a widget, which keeps showing what was picked
 _N_CLOSED = "fs_items_closed"
+_CLOSED_AT = "fs_item_closed_at_ms"
 _EARLIER = ("kernel", "group")  # parameters of links of earlier versions
 
 
@@ -68,19 +69,28 @@ def _draw_tables_anew() -> None:
     st.session_state[_N_CLOSED] = st.session_state.get(_N_CLOSED, 0) + 1
 
 
-def close_item() -> bool:
+def close_item(at_ms: int) -> bool:
     """Close the open dossier.
+
+    Args:
+        at_ms: when the browser closed it, by its clock.
 
     Returns:
         Whether a widget of the page still shows as picked what was closed.
     """
     was_event = "event" in st.query_params  # the timeline's selection is a dossier of its own
+    st.session_state[_CLOSED_AT] = at_ms
     open_item(None)
     st.query_params.pop("event", None)
     was_picked = bool(st.session_state.pop(_PICKED, False))
     if was_picked:
         _draw_tables_anew()
     return was_picked or was_event
+
+
+def closed_at_ms() -> int:
+    """When a dossier was last closed, in ms of the browser's clock; 0: none was."""
+    return int(st.session_state.get(_CLOSED_AT, 0))
 
 
 def picking_key(name: str) -> str:

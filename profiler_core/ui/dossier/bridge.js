@@ -85,7 +85,7 @@ class Bridge {
   }
 
   tell(item) {
-    this.trigger("dossier", item || "close")
+    this.trigger("dossier", item || `close@${Date.now()}`)
   }
 
   close() {

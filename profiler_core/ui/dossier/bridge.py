@@ -1,5 +1,6 @@
 """What the browser tells of the dossier: a link or a box of one was clicked, or it was closed."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,12 @@ def _from_browser(trigger: str) -> str:
     return text if isinstance(text, str) else ""
 
 
+def _closed_at_ms(address: str) -> int:
+    """When the browser closed it, by its clock, in ms; 0: it did not say."""
+    match = re.fullmatch(r"close@(\d{1,15})", address)
+    return int(match[1]) if match else 0
+
+
 def _open_or_close() -> None:
     address = _from_browser("dossier")
     if not address:
@@ -57,5 +64,5 @@ def _open_or_close() -> None:
     item = read_item(address)
     if item is not None:
         open_item(item, by_link=True)
-    elif close_item():
+    elif close_item(_closed_at_ms(address)):
         st.session_state[_STALE] = True

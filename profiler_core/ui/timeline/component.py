@@ -37,7 +37,7 @@ class Picked:
 class Told:
     """The last thing that the canvas told."""
 
-    number: int  # grows with each
+    number: int  # grows with each: ms of the browser's clock
     revision: int
     parameters: dict[str, str]  # as in the URL
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from profiler_core.ui.dossier.address import closed_at_ms
 from profiler_core.ui.timeline.address import PARAMETERS, Address, read_address
 from profiler_core.ui.timeline.component import last_told
 
@@ -72,7 +73,11 @@ def _followed(before: Memory, in_url: dict[str, str]) -> Memory:
         # The URL of this rerun may be older than what was told: two clicks in quick succession.
         step, rank = before.address.step, before.address.rank  # which the canvas does not tell
         address = replace(read_address(message.parameters), step=step, rank=rank)
-        return replace(before, address=address, n_told=message.number)
+        told = replace(before, address=address, n_told=message.number)
+        if address.event is None or closed_at_ms() < message.number:
+            return told
+        # Selected, and closed before this run: the canvas has not heard of that.
+        return replace(told, address=replace(address, event=None), revision=before.revision + 1)
     if in_url != before.written:
         return replace(
             before, address=read_address(in_url), written=in_url, revision=before.revision + 1
