@@ -177,6 +177,18 @@ def test_a_call_of_several_kernels_fits_into_the_cache_with_all_that_it_moves() 
         assert any("fits into the L2 cache" in text for text in roofline_sentences(line)) is fits
 
 
+def test_a_product_at_the_units_limit_says_so_though_its_data_fits_into_the_cache() -> None:
+    """Of 13.2 GFLOP in 21.5 µs, 62 % of an H200's peak, only the cache was told."""
+    at_limit = Roofline("default", 21_500, 36.3e6, 1.69e12, 0.35, fits_cache=True, flops=13.2e9,
+                        flops_per_s=612e12, products_ns=21_500, products_of="kernel",
+                        compute_share=0.62, units="16-bit Tensor Core", device="H200")  # fmt: skip
+    limit = "At the limit of the units that compute it: only fewer or smaller products make it"
+    for line in (at_limit, replace(at_limit, fits_cache=False, some_fit_cache=True)):
+        assert roofline_sentences(line)[-1] == f"{limit} faster."
+        below = replace(line, compute_share=0.5)
+        assert "fit into the L2 cache" in roofline_sentences(below)[-1].replace("fits", "fit")
+
+
 def test_products_beside_other_kernels_are_held_against_their_own_time(
     comparison: Comparison,
 ) -> None:

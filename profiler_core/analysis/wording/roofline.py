@@ -75,6 +75,8 @@ def _limit(line: Roofline) -> str:
     """What keeps it from being faster, a sentence; "" where that is not known."""
     if not line.device:
         return "The peaks of this device are not known."
+    if line.limit in ("compute", "products"):  # whether or not its data comes out of the cache
+        return _LIMITS[line.limit]
     if line.fits_cache and line.memory_share is not None:
         return "The data of one call fits into the L2 cache, so it may never reach memory."
     if line.some_fit_cache and line.memory_share is not None:
