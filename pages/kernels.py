@@ -57,6 +57,7 @@ with page(SPEC) as first_line:
         measured,
         order=longest.order,
         is_compared=not cut and not longest.unmarked,
+        in_place=longest.in_place,
     )
     offer_csv(longest.labels, rows, longest.span, measured)
     show_notes(filter(None, [longest.time_note]))

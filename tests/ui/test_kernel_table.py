@@ -47,6 +47,26 @@ def test_no_column_is_wider_than_the_kernel_s_name(tmp_path, columns, monkeypatc
     assert widths["kernel"] + widths["eager, µs"] <= 390 - 2 * 16 - 33
 
 
+def test_what_runs_in_the_place_of_an_operator_that_a_cpu_s_candidate_lacks(
+    tmp_path, columns, monkeypatch
+):
+    """Of aten::linear stood "·" under default, where aten::addmm does the same."""
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    (tmp_path / "cache").symlink_to(columns)
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: tmp_path / "samples")
+    for name in ("smallcnn_cpu.eager", "smallcnn_cpu.default", "customcnn_b1.eager"):
+        model, _, variant = name.partition(".")
+        shutil.copytree(CAPTURES / name, tmp_path / "runs" / model / variant)
+    runs = ["run/smallcnn_cpu/eager", "run/smallcnn_cpu/default"]
+    shown = opened("kernels", baseline=runs[0], candidate=runs[1:]).dataframe[0].value
+    places = dict(zip(shown["whole"], shown["place"], strict=True))
+    assert places["aten::linear"] == "aten::addmm"
+    assert places["aten::conv2d"] == "aten::convolution and 1 more"
+    assert places["aten::addmm"] == "aten::linear"
+    alone = opened("kernels", baseline="run/customcnn_b1/eager").dataframe[0].value
+    assert "place" not in alone
+
+
 def test_what_is_called_and_what_hardly_changes_is_a_number():
     config = column_of_each_run("n", "calls", ("eager", "a", "b"), "calls.", width_px=50)
     assert [column["label"].strip("\u200b") for column in config.values()] == [

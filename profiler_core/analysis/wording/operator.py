@@ -72,6 +72,27 @@ def inside_about(times: Sequence[RunTime]) -> tuple[str, ...]:
     )
 
 
+def place_text(others: Sequence[str]) -> str:
+    """What runs in the place of an operator, as a cell: the longest, and how many more."""
+    if not others:
+        return "nothing"
+    first, *more = others
+    return f"{first} and {len(more)} more" if more else first
+
+
+def place_about(label: str, others: Sequence[str]) -> str:
+    """What a run does in the place of a CPU's operator that it does not call.
+
+    Args:
+        label: of the run.
+        others: its operators and generated kernels in the same fusion groups, longest first.
+    """
+    if not others:
+        return f"In {label} nothing runs in its place."
+    verb = "runs" if len(others) == 1 else "run"
+    return f"In {label} {callers_text(others)} {verb} in its place."
+
+
 def callers_text(callers: Sequence[str]) -> str:
     """The operators that call another, the first of many: "aten::linear and aten::matmul"."""
     more = ("others",) if len(callers) > _MOST_CALLERS else ()

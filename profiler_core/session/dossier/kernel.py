@@ -28,6 +28,7 @@ from profiler_core.analysis.dossier.record import (
 )
 from profiler_core.analysis.dossier.roofline import Roofline, marked, roofline, what_computes
 from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
+from profiler_core.analysis.in_its_place import in_its_place
 from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow
@@ -45,7 +46,7 @@ from profiler_core.analysis.wording.dossier import (
     missing_of_kernel_runs,
     missing_of_some,
 )
-from profiler_core.analysis.wording.operator import inside_about
+from profiler_core.analysis.wording.operator import inside_about, place_about
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.session.comparison import Comparison
@@ -57,6 +58,7 @@ from profiler_core.session.dossier.where import (
     runs_at,
     sources_at,
 )
+from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 
 
@@ -97,6 +99,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         about=(
             *copies_about(groups),
             *inside_about(times),
+            *_about_places(pair, row.name, times),
             *_about(row, present, _launches(told)),
         ),
         times=times,
@@ -157,6 +160,16 @@ def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch])
         return (*launch_sentences(launches), *beside_collectives(slowed_ns))
     alone = (TRANSFER_ALONE,) if of_job else ()
     return (*alone, *(side.moved for side in sides if side.moved))
+
+
+def _about_places(pair: Pair | None, name: str, times: Sequence[RunTime]) -> tuple[str, ...]:
+    """Of a CPU's operator that one run of the pair alone calls: what the other runs instead."""
+    if pair is None or any(run.required_trace().has_device_events for run in pair.runs):
+        return ()
+    others = in_its_place(pair.ledger.groups).get(name)
+    runs = (0, pair.number + 1)
+    without = [t.label for t in times if t.run in runs and t.time_ns is None and not t.inside]
+    return () if others is None else tuple(place_about(label, others) for label in without)
 
 
 def _missing_of_groups(

@@ -1,10 +1,13 @@
 """The chosen runs whose kernels the page shows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from profiler_core.analysis.in_its_place import in_its_place
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ranks.job_summary import beside_a_collective
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
+from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
@@ -31,6 +34,7 @@ class Kernels:
     shown: tuple[ShownRun, ...]  # as in rows
     span: str  # what the times and calls are of: with a cut trace no step is whole
     unmarked: tuple[str, ...] = ()  # labels of the runs without steps, where others have some
+    pair: Pair | None = None  # the baseline and the candidate that is shown first
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -45,6 +49,19 @@ class Kernels:
             for number, shown in enumerate(self.shown)
             if shown.run.required_summary().device_kind == "cpu"
         )
+
+    @property
+    def in_place(self) -> Mapping[str, tuple[str, ...]]:
+        """Operator that one run of a CPU's pair alone has -> what the other runs in its place.
+
+        {} beside kernels of a GPU: their groups are on page Fusion.
+        """
+        if self.pair is None or len(self.on_host) < len(self.shown):
+            return {}
+        try:
+            return in_its_place(self.pair.ledger.groups)
+        except FusionscopeError:  # they cannot be matched: page Fusion says why
+            return {}
 
     @property
     def time_note(self) -> str:
@@ -104,7 +121,9 @@ def kernels_of(choice: Choice) -> Kernels:
         for row in rows
         if any(row.sides[run] is not None for run in of_shown)
     )
-    return Kernels(rows, tuple(shown), "per step" if are_whole else "in the trace", unmarked)
+    pair = comparison.pairs[comparison.shown_first] if choice.candidates else None
+    span = "per step" if are_whole else "in the trace"
+    return Kernels(rows, tuple(shown), span, unmarked, pair)
 
 
 def _on_one_axis(shown: list[ShownRun]) -> list[ShownRun]:

@@ -13,6 +13,7 @@ from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.kernel_names import kernel_labels, plain_kernel_name
 from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.wording.operator import place_text
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.spreadsheet import harmless, harmless_cells
 from profiler_core.ui.dossier.address import open_item, picked_row, picking_key
@@ -58,6 +59,7 @@ def show_kernels(
     *,
     order: Sequence[int],
     is_compared: bool,
+    in_place: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Draw the table; a click anywhere in a row opens the dossier of its kernel.
 
@@ -68,9 +70,10 @@ def show_kernels(
         measured: their counters.
         order: places of the runs in the order of their columns.
         is_compared: say what changed; not of a trace of which an unknown part is missing.
+        in_place: of an operator that one run alone calls what the other runs in its place.
     """
     key = picking_key("kernel_table")
-    cells = _cells(rows, measured, order, is_compared=is_compared)
+    cells = _cells(rows, measured, order, in_place or {}, is_compared=is_compared)
     described = wide_enough(_columns(labels, span, measured), cells)
     room = _room_beside(cells, described, labels)
     described["name"] = text_column("kernel", width=room.px, pinned=True)
@@ -177,6 +180,7 @@ def _cells(
     rows: Sequence[KernelRow],
     measured: Measured,
     order: Sequence[int],
+    in_place: Mapping[str, Sequence[str]],
     *,
     is_compared: bool,
 ) -> dict[str, list[Any]]:
@@ -194,11 +198,17 @@ def _cells(
     for run in order:
         sides = [row.sides[run] for row in rows]
         cells[f"n{run}"] = [None if side is None else round(side.n, 2) for side in sides]
+    if in_place:
+        cells["place"] = [_place(row.name, in_place) for row in rows]
     for run in order:
         if counted := measured[run]:
             cells[f"m{run}"] = [_dram_mb(counted.get(row.name)) for row in rows]
     cells["whole"] = [plain_kernel_name(row.name) for row in rows]
     return cells
+
+
+def _place(name: str, in_place: Mapping[str, Sequence[str]]) -> str | None:
+    return harmless(place_text(in_place[name])) if name in in_place else None
 
 
 def _dram_mb(counters: KernelCounters | None) -> float | None:
@@ -242,6 +252,12 @@ def _columns(labels: Sequence[str], span: str, measured: Measured) -> dict[str, 
     config: dict[str, Any] = {
         **column_of_each_run("n", "calls", labels, f"calls {span}.", width_px=50),
         "whole": text_column("whole name", width=240),
+        "place": text_column(
+            "in its place",
+            width=240,
+            help="of an operator that one run alone calls: what the other one runs in its fusion "
+            "groups.",
+        ),
     }
     for run, label in enumerate(labels):
         config[f"t{run}"] = column_of_time(
