@@ -27,6 +27,7 @@ class Contents:
     compilations: tuple[CompilationReport | None, ...]  # of all runs; None: no compiler spoke
     jobs: tuple[Job | None, ...]  # of all runs; None: it ran as one process
     kernels: tuple[KernelRow, ...]  # of the runs in kernel_runs
+    kernels_span: str  # what their times are of: "per step", or of a cut trace "in the trace"
     kernel_runs: tuple[int, ...]  # places of the runs that have a trace
     made_at: str  # ISO 8601, UTC
     alone: RunFindings | None = None  # of the only run; None: there are candidates
@@ -90,6 +91,7 @@ def gather(comparison: Comparison, *, now: datetime | None = None) -> Contents:
         comparison: a baseline, with candidates or alone.
         now: when the report is made; this moment by default.
     """
+    kernels, span = comparison.kernels_told(comparison.traced)
     moment = (now or datetime.now(UTC)).astimezone(UTC)
     return Contents(
         comparison=comparison.numbers,
@@ -100,7 +102,8 @@ def gather(comparison: Comparison, *, now: datetime | None = None) -> Contents:
             for index, run in enumerate(comparison.runs)
         ),
         jobs=tuple(run.job for run in comparison.runs),
-        kernels=comparison.kernels,
+        kernels=kernels,
+        kernels_span=span,
         kernel_runs=comparison.traced,
         made_at=moment.isoformat(timespec="seconds"),
         alone=None if comparison.pairs else comparison.baseline.alone,

@@ -108,7 +108,8 @@ def _fusion_map(subject: Subject, colors: Palette) -> Figure | None:
 def _kernels(subject: Subject, colors: Palette) -> Figure | None:
     comparison = subject.comparison
     labels = [comparison.labels[run] for run in comparison.traced]
-    return kernel_bars(labels, comparison.kernels, colors) if comparison.kernels else None
+    rows, span = comparison.kernels_told(comparison.traced)
+    return kernel_bars(labels, rows, colors, span=span) if rows else None
 
 
 def _modules(subject: Subject, colors: Palette) -> Figure | None:

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from profiler_core.analysis.kernel_sides import PER_STEP
 from profiler_core.analysis.measures import measures
+from profiler_core.analysis.side import Side, whole_steps
 from profiler_core.answers.encoding import plain
 from profiler_core.answers.explanation import BarHead, finding_answer
 from profiler_core.answers.ranks import RankTimes
@@ -164,22 +166,30 @@ def _ranks(contents: Contents) -> list[Row]:
 
 
 def _kernels(contents: Contents) -> list[Row]:
-    labels = [contents.labels[run] for run in contents.kernel_runs]
+    """Of a cut trace without what is per step."""
+    sides = [contents.sides[run] for run in contents.kernel_runs]
     return [
         {
             "kernel": row.name,
             "category": row.category,
-            "run": label,
-            "n_per_step": side.n,
-            "time_ns_per_step": side.time_ns,
-            "mean_ns": side.mean_ns,
-            "min_ns": side.min_ns,
-            "max_ns": side.max_ns,
+            "run": side.label,
+            "n_per_step": _per_step(contents, side, kernel.n),
+            "time_ns_per_step": _per_step(contents, side, kernel.time_ns),
+            "mean_ns": kernel.mean_ns,
+            "min_ns": kernel.min_ns,
+            "max_ns": kernel.max_ns,
         }
         for row in contents.kernels
-        for label, side in zip(labels, row.sides, strict=True)
-        if side is not None
+        for side, kernel in zip(sides, row.sides, strict=True)
+        if kernel is not None
     ]
+
+
+def _per_step(contents: Contents, side: Side, amount: float) -> float | None:
+    """Of what a row of kernels has; None for a run without whole steps."""
+    if not side.has_whole_steps or side.summary is None:
+        return None
+    return amount if contents.kernels_span == PER_STEP else side.summary.per_step(amount)
 
 
 def _categories(contents: Contents) -> list[Row]:
@@ -188,11 +198,11 @@ def _categories(contents: Contents) -> list[Row]:
             "run": side.label,
             "category": category,
             "n_per_step": n,
-            "time_ns_per_step": side.per_step.category_time_ns[category],
+            "time_ns_per_step": steps.category_time_ns[category],
         }
         for side in contents.sides
-        if side.per_step is not None
-        for category, n in side.per_step.category_n.items()
+        if (steps := whole_steps(side)) is not None
+        for category, n in steps.category_n.items()
     ]
 
 

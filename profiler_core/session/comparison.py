@@ -15,7 +15,7 @@ from profiler_core.analysis.compare import ComparedNumbers, compare
 from profiler_core.analysis.compilation.by_script import of_record
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import Other, others_of
-from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
+from profiler_core.analysis.kernel_sides import IN_TRACE, PER_STEP, KernelRow, kernel_sides
 from profiler_core.analysis.run_labels import Labelled, run_labels
 from profiler_core.analysis.shared_categories import sides_of
 from profiler_core.analysis.side import Side
@@ -171,6 +171,25 @@ class Comparison:
         return self.answer(
             "kernels in all steps", lambda: kernel_sides(summaries, in_all_steps=True)
         )
+
+    def kernels_told(self, runs: Sequence[int]) -> tuple[tuple[KernelRow, ...], str]:
+        """The kernels of some runs, and what their times are of: "per step".
+
+        Of all that is in the traces where one of them has no whole steps.
+
+        Args:
+            runs: of `traced`, in the order of the sides of a row.
+        """
+        of_numbers = (self.numbers.baseline, *self.numbers.sides)
+        are_whole = all(of_numbers[run].has_whole_steps for run in runs)
+        rows = self.kernels if are_whole else self.kernels_in_all_steps
+        places = [self.traced.index(run) for run in runs]
+        of_runs = (
+            replace(row, sides=tuple(row.sides[place] for place in places))
+            for row in rows
+            if any(row.sides[place] is not None for place in places)
+        )
+        return tuple(of_runs), PER_STEP if are_whole else IN_TRACE
 
     @property
     def problems(self) -> tuple[str, ...]:

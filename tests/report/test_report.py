@@ -6,6 +6,7 @@ import io
 import json
 import re
 import shutil
+from collections import Counter
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -334,6 +335,37 @@ def test_a_cut_trace_alone_has_no_tables_without_rows_and_is_not_called_none(tmp
     assert "By what they do" not in html
     assert "</tr></thead><tbody>\n</tbody>" not in html
     assert "broken.json" in markdown(made)
+
+
+def test_kernels_of_a_cut_trace_are_of_what_is_left_of_it(tmp_path):
+    """They were of "a step", which no number of a cut trace is; the pages said it already."""
+    captures = Path(__file__).parents[1] / "fixtures" / "captures"
+    whole = captures / "customcnn_b1.reduce-overhead" / "trace.json.gz"
+    data = gzip.decompress((captures / "customcnn_b1.eager" / "trace.json.gz").read_bytes())
+    left = data[: len(data) * 9 // 10]
+    (tmp_path / "cut.json").write_bytes(left)
+    names = Counter(
+        json.loads(name)
+        for name in re.findall(rb'"cat": "kernel", "name": ("(?:[^"\\]|\\.)*")', left)
+    )
+    alone = gather(Comparison.open([tmp_path / "cut.json"]))
+    chapter = html_report(alone).partition('<section id="kernels">')[2].partition("</section>")[0]
+    assert "Calls and time of each kernel, in the trace." in chapter
+    assert "time in the trace, " in chapter
+    assert "step" not in re.sub("_step_|[a-z_]+step[a-z_]+", "", chapter)
+    # No kernel is left out: those of the steps that are left are all.
+    assert sum(row.n(0) for row in alone.kernels) == sum(names.values())
+    assert {row.name: row.n(0) for row in alone.kernels} == names
+    both = gather(Comparison.open([tmp_path / "cut.json", whole]))
+    rows = tables(both)["kernels"]
+    cut = rows.filter(pl.col("run").str.starts_with("cut"))
+    assert cut["n_per_step"].null_count() == cut.height > 0
+    others = rows.filter(~pl.col("run").str.starts_with("cut"))
+    per_step = tables(gather(Comparison.open([whole])))["kernels"]
+    assert dict(others.select("kernel", "n_per_step").iter_rows()) == dict(
+        per_step.select("kernel", "n_per_step").iter_rows()
+    )
+    assert set(tables(both)["categories"]["run"]) == set(others["run"])
 
 
 def test_two_files_without_a_workload_are_titled_by_both(tmp_path):

@@ -24,10 +24,12 @@ def kernels(contents: Contents, charts: Charts) -> Mapping[str, Any] | None:
     if not rows:
         return None
     labels = [contents.labels[run] for run in contents.kernel_runs]
-    alt = "Time per step of the longest kernels in each run; the table below has the numbers."
+    span = contents.kernels_span
+    alt = f"Time {span} of the longest kernels in each run; the table below has the numbers."
     heads = ("Kernel", *(head for label in labels for head in (calls_head(label), label)))
     return {
-        "chart": charts.chart(kernel_bars(labels, rows, LIGHT), alt),
+        "span": span,
+        "chart": charts.chart(kernel_bars(labels, rows, LIGHT, span=span), alt),
         "table": Table(heads, _rows(rows[:_MOST]), max(0, len(rows) - _MOST)),
         "heads": heads[1:],
         "categories": category_rows([contents.sides[run] for run in contents.kernel_runs]),

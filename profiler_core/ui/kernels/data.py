@@ -1,7 +1,7 @@
 """The chosen runs whose kernels the page shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from profiler_core.analysis.in_its_place import in_its_place
 from profiler_core.analysis.kernel_sides import KernelRow
@@ -113,16 +113,8 @@ def kernels_of(choice: Choice) -> Kernels:
     shown = _on_one_axis(shown)
     sides = (comparison.numbers.baseline, *comparison.numbers.sides)
     unmarked = tuple(run.label for run in shown if sides[run.number].is_unmarked)
-    are_whole = all(sides[run.number].has_whole_steps for run in shown)
-    rows = comparison.kernels if are_whole else comparison.kernels_in_all_steps
-    of_shown = [comparison.traced.index(run.number) for run in shown]
-    rows = tuple(
-        replace(row, sides=tuple(row.sides[run] for run in of_shown))
-        for row in rows
-        if any(row.sides[run] is not None for run in of_shown)
-    )
+    rows, span = comparison.kernels_told([run.number for run in shown])
     pair = comparison.pairs[comparison.shown_first] if choice.candidates else None
-    span = "per step" if are_whole else "in the trace"
     return Kernels(rows, tuple(shown), span, unmarked, pair)
 
 
