@@ -18,6 +18,8 @@ _SHORT = {
     "c10::Float8_e4m3fnuz": "f8e4m3fnuz", "c10::Float8_e5m2fnuz": "f8e5m2fnuz",
     "c10::Float8_e8m0fnu": "f8e8m0fnu",
 }  # fmt: skip
+# Tensors that a product reads; one more is its result, `out=`, as generated code calls it.
+OPERANDS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
 _MOST_OF_LIST = 4  # tensors that are shown
 _LIST = "TensorList"  # the type of a list of tensors
 
@@ -53,9 +55,24 @@ def arguments_text(dims: str | None, types: str | None) -> str | None:
     """
     if dims is None:
         return None
+    return " · ".join(_texts(dims, types)) or None
+
+
+def inputs_and_results(name: str, dims: str | None, types: str | None) -> tuple[str, str]:
+    """The same, and apart from them the tensor that a product is handed for its result.
+
+    "" where there is none: a trace records what an operator is handed, not what it makes.
+    """
+    texts = [] if dims is None else _texts(dims, types)
+    n_read = len(texts) - 1 if len(texts) - 1 == OPERANDS.get(name) else len(texts)
+    return " · ".join(texts[:n_read]), " · ".join(texts[n_read:])
+
+
+def _texts(dims: str, types: str | None) -> list[str]:
+    """One for each argument that is a tensor or a list of them."""
     shapes, kinds = json_list(dims), json_list(types)
     if not shapes and dims != "[]":
-        return dims
+        return [dims]
     texts = []
     for number, shape in enumerate(shapes):
         if not isinstance(shape, list) or not shape:
@@ -65,7 +82,7 @@ def arguments_text(dims: str | None, types: str | None) -> str | None:
         else:
             kind = str(kinds[number]) if number < len(kinds) else ""
             texts.append(tensor_text(shape, kind))
-    return " · ".join(texts) or None
+    return texts
 
 
 def tensor_texts(dims: str | None, types: str | None) -> list[str]:

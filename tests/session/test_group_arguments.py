@@ -59,7 +59,12 @@ def test_a_group_is_handed_what_its_operators_recorded(
     made = dossier_of(runs, title)
     for side, (run, operator) in enumerate(zip(runs, operators, strict=True)):
         label = made.times[side].label
-        told = [a.inputs for a in made.arguments if (a.label, a.operator) == (label, operator)]
+        told = [
+            # A product is handed its result apart, `out=`.
+            f"{a.inputs} · {a.outputs}" if operator == "aten::addmm" else a.inputs
+            for a in made.arguments
+            if (a.label, a.operator) == (label, operator)
+        ]
         assert {text.replace(" f32", "") for text in told} == shapes_of(run, operator) != set()
         assert len(told) == len(set(told))
     assert not [text for text in made.missing if text.startswith("Inputs")]
@@ -123,6 +128,42 @@ def counted(text: str) -> Counter[str]:
         n, times, of_each = shape.partition(" × ")
         shapes[of_each if times else shape] += int(n) if times else 1
     return shapes
+
+
+def test_what_a_product_is_handed_for_its_result_is_what_it_writes() -> None:
+    """`extern_kernels.bmm(…, out=buf9)`: 96×128×128 stood among its inputs."""
+    bert = SAMPLES / "bert"
+    comparison = Comparison.open([bert / v for v in ("eager", "default", "reduce-overhead")])
+    # By the trace: what a product of the first two is, is the third.
+    recorded = []
+    for shapes in shapes_of(bert / "default", "aten::bmm"):
+        left, right, result = ([*map(int, s.split("×"))] for s in shapes.split(" · "))
+        assert result == [*left[:2], right[2]]
+        recorded.append(f"{'×'.join(map(str, result))} f32")
+    made = dossier(comparison, group_item(1, attention_of(comparison, 0)))
+    told = [each for each in made.arguments if "bmm" in each.operator]
+    # Once each, and not as the log says it again.
+    assert [each.operator for each in told] == ["aten::bmm"] * len(recorded)
+    assert {each.outputs for each in told} == set(recorded)
+    assert {each.inputs.count(" · ") for each in told} == {1}
+    # Of a replay the generated code says it.
+    code = comparison.pairs[1].candidate.code
+    assert code is not None
+    (text,) = {graph.code for graph in code.graphs}
+    made = dossier(comparison, group_item(2, attention_of(comparison, 1)))
+    told = [each for each in made.arguments if each.operator == "extern_kernels.bmm"]
+    written = set()
+    for buffer in re.findall(r"extern_kernels\.bmm\(.*out=(buf\d+)\)", text):
+        made_as = re.findall(rf"^ +{buffer} = (.*)", text, re.MULTILINE)[0]
+        shape = re.findall(r"\((\d+), (\d+), (\d+)\)", made_as)[0]
+        written.add(f"{'×'.join(shape)} f32")
+    assert {each.outputs for each in told} == written != set()
+    assert {each.inputs.count(" · ") for each in told} == {1}
+
+
+def attention_of(comparison: Comparison, pair: int) -> int:
+    groups = comparison.pairs[pair].ledger.groups
+    return next(n for n, g in enumerate(groups) if g.title == "scaled_dot_product_attention")
 
 
 def test_tensors_of_a_kernel_are_told_by_what_it_does_with_them() -> None:

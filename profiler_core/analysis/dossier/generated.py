@@ -20,6 +20,7 @@ _STORE = re.compile(
 )
 
 _LIBRARY = "Calls of a library"
+_OUT = "out"  # names of arguments stand among those of buffers
 
 
 def generated_code(graph: CompiledGraph, name: str) -> GeneratedCode:
@@ -105,11 +106,19 @@ def buffers_of_call(graph: CompiledGraph, call: GeneratedCall) -> tuple[str, str
     """
     definition = graph.kernels.get(call.name)
     if definition is None:
-        result = _shape(graph, call.result)
-        given = (_shape(graph, name) for name in call.arguments)
-        return " · ".join(filter(None, given)), result
+        given, results = _with_out(call)
+        inputs, outputs = ([_shape(graph, name) for name in names] for names in (given, results))
+        return " · ".join(filter(None, inputs)), " · ".join(filter(None, outputs))
     texts = [_shape(graph, name) for name in call.arguments]
     return by_role(texts, pointer_roles(definition.source))
+
+
+def _with_out(call: GeneratedCall) -> tuple[Sequence[str], Sequence[str]]:
+    """(what a library call reads, what it writes): its result, or what it is handed as `out=`."""
+    if call.result or _OUT not in call.arguments:
+        return call.arguments, (call.result,)
+    place = call.arguments.index(_OUT)
+    return call.arguments[:place], call.arguments[place + 1 :]
 
 
 def roles_of_calls(

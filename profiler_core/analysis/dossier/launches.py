@@ -11,8 +11,8 @@ from profiler_core.analysis.dossier.record import Arguments, Launch
 from profiler_core.analysis.kernel_calls import KernelCalls
 from profiler_core.analysis.ledger.fragments import PointerRole
 from profiler_core.analysis.operator_arguments import (
-    arguments_text,
     has_unsized_list,
+    inputs_and_results,
     json_list,
     tensor_texts,
 )
@@ -91,7 +91,7 @@ def arguments_of(
         if of_kernel and len(texts) >= len(of_kernel):
             inputs, outputs = by_role(texts, of_kernel)
         else:
-            inputs, outputs = arguments_text(dims, types) or "", ""
+            inputs, outputs = inputs_and_results(operator, dims, types)
         if inputs or outputs:
             told.append(Arguments(label, operator, inputs, outputs, n / max(1, n_steps)))
     return tuple(told)

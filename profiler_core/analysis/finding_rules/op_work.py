@@ -17,8 +17,8 @@ import polars as pl
 from profiler_core.analysis.categories import COPIES, PRODUCT_CATEGORIES, categorise
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.operator_arguments import (
-    arguments_text,
     has_unsized_list,
+    inputs_and_results,
     json_list,
 )
 from profiler_core.analysis.sliding_windows import gradients_asked, is_transposed, result_shape
@@ -55,7 +55,8 @@ class OpWork:
     steps: tuple[int, ...] = ()  # of each call: the profiled step that launched it
     # `kernel` of all calls; None: other kernels compute parts of a call's product, or are all of it
     kernel_ns: int | None = None
-    arguments: str = ""  # what a call is handed, as people write it: "8×128 f32"; "": no tensors
+    arguments: str = ""  # what a call reads, as people write it: "8×128 f32"; "": no tensors
+    results: str = ""  # what it is handed for its result, `out=`; "": nothing
     has_unsized_list: bool = False  # of tensors, among the arguments
     # Of each call: its device events without those that compute no part of a product; 0: all are.
     product_times_ns: tuple[int, ...] = ()
@@ -242,7 +243,8 @@ def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
             str(name), _dims(dims), _texts(types), _texts(concrete), _dims(strides),
             str(kernel), tuple(times), tuple(rows), tuple(steps),
             None if None in alone else sum(alone),
-            arguments_text(dims, types) or "", has_unsized_list(dims, types), tuple(products),
+            *inputs_and_results(str(name), dims, types), has_unsized_list(dims, types),
+            tuple(products),
         )
         for name, dims, types, concrete, strides, kernel, times, rows, steps, alone, products in
         calls.group_by(arguments, maintain_order=True)

@@ -20,12 +20,11 @@ from profiler_core.analysis.ledger.operators import (
     operators_of_kernel,
 )
 from profiler_core.analysis.ledger.work_units import Unit, WindowCall
+from profiler_core.analysis.operator_arguments import OPERANDS
 from profiler_core.analysis.sliding_windows import gradients_asked, result_shape
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
 _INDEX_BYTES = ITEM_BYTES["long int"]  # of where a maximum was
-# Tensors that a product reads; one more is its result, `out=`, as generated code calls it.
-_OPERANDS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
 _FILLS = frozenset((
     "arange", "iota", "fill", "full", "full_like", "new_full", "new_ones", "new_zeros", "ones",
     "ones_like", "zero", "zeros", "zeros_like",
@@ -139,7 +138,7 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     if unit.common in KERNEL_FREE:
         is_copied = bool(sizes) and "clone" in unit.inner  # `reshape` of what is not contiguous
         return (sizes[0], sizes[0]) if is_copied else (0, 0)
-    if len(sizes) - 1 == _OPERANDS.get(unit.name):
+    if len(sizes) - 1 == OPERANDS.get(unit.name):
         return sum(sizes[:-1]), sizes[-1]
     if unit.common == "convolution_backward":
         return _of_gradients(unit.window, tensors)

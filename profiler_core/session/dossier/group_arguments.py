@@ -17,6 +17,8 @@ from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.model.trace import Trace
 from profiler_core.session.pair import Pair
 
+_LIBRARY = "extern_kernels."
+
 
 def arguments_of_group(
     pair: Pair, number: int, products: Sequence[Sequence[OpWork]]
@@ -33,11 +35,20 @@ def arguments_of_group(
     """
     before, after = (_recorded(pair, number, side, products[side]) for side in (0, 1))
     told = {entry.operator for entry in after if entry.outputs}
-    described = [entry for entry in _described(pair, number) if entry.operator not in told]
+    described = [
+        entry
+        for entry in _described(pair, number)
+        if not told & {entry.operator, _recorded_as(entry.operator)}
+    ]
     whole = {entry.operator for entry in described if entry.inputs and entry.outputs}
     after = [entry for entry in after if entry.operator not in whole]
     recorded = {entry.operator for entry in after}
     return (*before, *after, *(entry for entry in described if entry.operator not in recorded))
+
+
+def _recorded_as(call: str) -> str:
+    """The operator that a library call of generated code is in a trace: `extern_kernels.mm`."""
+    return f"aten::{call.removeprefix(_LIBRARY)}" if call.startswith(_LIBRARY) else call
 
 
 def _described(pair: Pair, number: int) -> list[Arguments]:
@@ -59,7 +70,7 @@ def _recorded(pair: Pair, number: int, side: int, products: Sequence[OpWork]) ->
     """What the trace of a side has, products first."""
     label, group = pair.labels[side], pair.ledger.groups[number]
     told = [
-        Arguments(label, op.name, op.arguments, n=group.per_step(len(op.times_ns), side))
+        Arguments(label, op.name, op.arguments, op.results, group.per_step(len(op.times_ns), side))
         for op in products
         if op.arguments
     ]

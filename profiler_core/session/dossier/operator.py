@@ -331,8 +331,8 @@ def _arguments(
 ) -> tuple[Arguments, ...]:
     return tuple(
         Arguments(
-            comparison.labels[number], op.name, op.arguments,
-            n=_per_step(comparison, number, len(op.times_ns)),
+            comparison.labels[number], op.name, op.arguments, op.results,
+            _per_step(comparison, number, len(op.times_ns)),
         )
         for number, ops in works.items()
         for op in sorted(ops, key=lambda op: -op.time_ns)
