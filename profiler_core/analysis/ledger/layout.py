@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 
 from profiler_core.analysis.categories import category_of_kernel
@@ -56,6 +57,7 @@ class _Layout:
         for execution in executions:
             self.copies.update(execution.input_copies)
             self.seeds.update(execution.seeds)
+            self.ties.extend(pairwise(execution.seeds))  # seed and offset are one thing
             self.dealt.update(execution.input_copies, execution.seeds)
             if execution.graph is not None and execution.units_of_call:
                 graph = id(execution.graph)

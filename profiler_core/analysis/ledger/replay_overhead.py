@@ -7,10 +7,8 @@ from collections.abc import Collection, Iterable
 
 from profiler_core.analysis.ledger.match import Match, Tie
 from profiler_core.analysis.ledger.program import Program
-from profiler_core.analysis.ledger.result import COPIES_INPUTS
+from profiler_core.analysis.ledger.result import COPIES_INPUTS, SEEDS_REPLAY
 from profiler_core.analysis.ledger.work_units import Unit
-
-SEEDS_REPLAY = "sets the seed and offset from which the CUDA graph draws random numbers"
 
 
 def is_seed(unit: Unit) -> bool:

@@ -141,6 +141,8 @@ class AddedWork:
 
 # Of a group whose kernels do nothing else: a note, what it is known by.
 COPIES_INPUTS = "copies inputs into the CUDA graph's own memory"
+SEEDS_REPLAY = "sets the seed and offset from which the CUDA graph draws random numbers"
+_SEED_AND_OFFSET = "seed and offset of random numbers"  # two fills, by what runs
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,8 @@ class FusionGroup:
 
         In the program's order, but one further down that takes most of the time goes first.
         """
+        if SEEDS_REPLAY in self.notes:
+            return _SEED_AND_OFFSET
         which = 0 if self.baseline.operators else 1
         side = (self.baseline, self.candidate)[which]
         operators = list(side.operators)
