@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from profiler_core.analysis.categories import PRODUCT_CATEGORIES, categorise
+from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, op_work, product_work
 from profiler_core.analysis.work import device_work
 from profiler_core.ingest.open import open_trace
@@ -38,25 +38,6 @@ def test_calls_and_times_are_those_of_plain_loops():
     assert expected == Counter(
         (item.name, item.kernel, time_ns) for item in work for time_ns in item.times_ns
     )
-
-
-def test_a_kernel_s_own_time_is_known_where_no_other_computes_a_part_of_its_product():
-    """The gradients of a convolution are two kernels, unless one of them is not needed."""
-    trace = open_trace(sample_traces_directory() / "simplecnn-training/eager/trace.json.gz")
-    rows = categorise(trace)
-    durations, categories = rows["dur_ns"].to_list(), rows["category"].to_list()
-    known = {"aten::convolution": 0, "aten::convolution_backward": 0}
-    for item in op_work(trace, known):
-        own_ns = sum(durations[row] for row in item.rows)
-        if item.kernel_ns is None:
-            continue
-        known[item.name] += 1
-        assert item.kernel_ns == own_ns <= item.time_ns
-        assert {categories[row] for row in item.rows} <= set(PRODUCT_CATEGORIES)
-        # Of some of its calls it is not known.
-        assert item.of_calls([0]).kernel_ns is None
-    # The first convolution's input needs no gradient, so that its weight's is all of the product.
-    assert known == {"aten::convolution": 2, "aten::convolution_backward": 1}
 
 
 def test_the_time_of_a_product_has_no_bias_layout_or_workspace():

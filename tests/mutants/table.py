@@ -892,9 +892,12 @@ MUTANTS = (
         "other_moved >= bytes_moved and ", "", ("ledger/test_bandwidth.py",),
     ),
     Mutant(
-        "finding_rules/op_work.py", "a kernel among others of one product has no time of its own",
-        "is_all = of_longest >= _NEARLY_ALL * ", "is_all = of_longest >= 0 * ",
-        ("test_op_work.py",),
+        "dossier/kernel_products.py", "a kernel among others of one product has no time of its own",
+        "if len(computing) == n:", "if computing:", ("test_kernel_products.py",),
+    ),
+    Mutant(
+        "dossier/kernel_products.py", "calls that do not tell kernels apart count whole, as all do",
+        "are_told_apart = all(", "are_told_apart = any(", ("test_kernel_products.py",),
     ),
     Mutant(
         "finding_rules/op_work.py", "a bias beside a product's kernel is no part of the product",

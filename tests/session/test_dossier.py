@@ -17,7 +17,7 @@ import pytest
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.dossier.record import Dossier, Relation
-from profiler_core.analysis.dossier.roofline import Roofline, Traffic, beside, roofline
+from profiler_core.analysis.dossier.roofline import Roofline, Traffic, beside, marked, roofline
 from profiler_core.analysis.item import (
     Item,
     break_item,
@@ -187,6 +187,21 @@ def test_a_product_at_the_units_limit_says_so_though_its_data_fits_into_the_cach
         assert roofline_sentences(line)[-1] == f"{limit} faster."
         below = replace(line, compute_share=0.5)
         assert "fit into the L2 cache" in roofline_sentences(below)[-1].replace("fits", "fit")
+
+
+def test_what_adds_up_a_product_s_parts_has_no_operations_to_miss() -> None:
+    """A split-K reduction was said to lack operations that the product's own kernel has."""
+    line = Roofline("default", 20_000, 4e6, 2e11, 0.04, fits_cache=True, device="H200")
+    helps = marked(line, ("gemm",), only_helps=True)
+    assert helps is not None and helps.limit == "unknown"
+    text = roofline_sentences(helps)[-1]
+    assert text.startswith("It only prepares or finishes what another kernel of its operator")
+    lacking = marked(line, ("gemm",))
+    assert lacking is not None and lacking.lacks_flops and not lacking.only_helps
+    resnet = Comparison.open([SAMPLE.parent / "resnet50" / "eager"])
+    names = [row.name for row in resnet.kernels if "init_device_workspace" in row.name]
+    (told,) = dossier(resnet, kernel_item(names[0])).rooflines
+    assert roofline_sentences(told)[-1] == text
 
 
 def test_products_beside_other_kernels_are_held_against_their_own_time(

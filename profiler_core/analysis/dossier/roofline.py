@@ -2,7 +2,8 @@
 
 Bytes are those that shapes demand at least (`ledger/bytes_moved.py`), FLOPs those of matrix
 products and convolutions (`finding_rules/op_work.py`). Both belong to operators: a kernel that
-shares its operator with others is judged together with these, and `n_kernels` says so.
+shares its operator with others is judged together with these, and `kernels_per_call` says so, but
+for FLOPs that are one kernel's own (`kernel_products.py`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -69,6 +70,7 @@ class Roofline:
     kernels_per_call: float = 1.0  # above 1: of the operator with all of its kernels
     counts_once: bool = False  # what it changes in place, so that it may move twice as much
     lacks_flops: bool = False  # it computes products, and how many operations is not known
+    only_helps: bool = False  # it prepares or finishes a product that another kernel computes
     # The other side of its group, which shows that the memory is no limit: it moves as many bytes
     # or more, and notably faster.
     outpaced_by: "Roofline | None" = None
@@ -90,7 +92,7 @@ class Roofline:
             return "memory" if self.outpaced_by is None else "unknown"
         if self.counts_once and past_cache and 2 * self.memory_share >= AT_PEAK:
             return "unknown"
-        return "unknown" if self.lacks_flops else "neither"
+        return "unknown" if self.lacks_flops or self.only_helps else "neither"
 
 
 def roofline(
@@ -155,11 +157,13 @@ def _share(rate: float | None, peak: float | None) -> float | None:
     return rate / peak if rate and peak else None
 
 
-def marked(line: Roofline | None, categories: Iterable[str]) -> Roofline | None:
-    """The line with `lacks_flops`, by the categories of its kernels."""
+def marked(
+    line: Roofline | None, categories: Iterable[str], *, only_helps: bool = False
+) -> Roofline | None:
+    """The line with `lacks_flops`, by the categories of its kernels, or with `only_helps`."""
     if line is None or line.flops is not None or _COMPUTING.isdisjoint(categories):
         return line
-    return replace(line, lacks_flops=True)
+    return replace(line, only_helps=only_helps, lacks_flops=not only_helps)
 
 
 def beside(line: Roofline | None, other: Roofline | None) -> Roofline | None:

@@ -29,8 +29,6 @@ PRODUCTS = (
     "aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_scaled_mm",
     "aten::convolution", "aten::convolution_backward",
 )  # fmt: skip
-# Of what computes a product: a workspace that is filled beside its kernel is no second one.
-_NEARLY_ALL = 0.9
 # What a library launches beside a product: workspaces that it clears, layouts that it converts.
 BESIDE_PRODUCTS = (*COPIES, "copy")
 # Of all that computes no part of a product: a bias that is added, too.
@@ -53,13 +51,16 @@ class OpWork:
     times_ns: tuple[int, ...]  # of each call: all device events that it launched
     rows: tuple[int, ...] = ()  # of each call: that of `kernel` in `device_work`
     steps: tuple[int, ...] = ()  # of each call: the profiled step that launched it
-    # `kernel` of all calls; None: other kernels compute parts of a call's product, or are all of it
+    # `kernel` of all calls, as `kernel_products` makes them; None: not told apart from the rest
     kernel_ns: int | None = None
+    n_equal_parts: int = 1  # that a product is computed in: `flops` are those of one
     arguments: str = ""  # what a call reads, as people write it: "8×128 f32"; "": no tensors
     results: str = ""  # what it is handed for its result, `out=`; "": nothing
     has_unsized_list: bool = False  # of tensors, among the arguments
     # Of each call: its device events without those that compute no part of a product; 0: all are.
     product_times_ns: tuple[int, ...] = ()
+    # Of each call: the kernels of products among these, and what finishes them: names and ns.
+    parts: tuple[tuple[tuple[str, int], ...], ...] = ()
 
     @property
     def time_ns(self) -> int:
@@ -73,14 +74,14 @@ class OpWork:
         return sum(known) if known and all(known) else self.time_ns
 
     def of_calls(self, positions: Sequence[int]) -> "OpWork":
-        """Some calls alone; `kernel_ns` is not known of them."""
+        """Some calls alone."""
         return replace(
             self,
             times_ns=tuple(self.times_ns[position] for position in positions),
             rows=tuple(self.rows[position] for position in positions),
             steps=tuple(self.steps[position] for position in positions),
             product_times_ns=tuple(self.product_times_ns[position] for position in positions),
-            kernel_ns=None,
+            parts=tuple(self.parts[position] for position in positions),
         )
 
     @property
@@ -115,6 +116,17 @@ class OpWork:
     @cached_property
     def flops(self) -> int | None:
         """Multiplications and additions of one call; None where the shapes do not say."""
+        whole = self._whole_flops()
+        return None if whole is None else whole // self.n_equal_parts
+
+    @property
+    def n_products(self) -> int:
+        """Of one call: a convolution's backward is two, of the same size, where both are asked."""
+        if self.name != "aten::convolution_backward":
+            return 1
+        return sum(gradients_asked(self.name, self.concrete)[:2])
+
+    def _whole_flops(self) -> int | None:
         if not self.name.startswith("aten::convolution"):
             return _matrix_flops(self.matrices)
         if self.name.endswith("_backward"):
@@ -224,8 +236,9 @@ def work_on_cpu(trace: Trace, name: str) -> tuple[OpWork, ...]:
             "step",
             time_ns="dur_ns",
             kernel=pl.lit(name),
-            kernel_ns="dur_ns",
             product_time_ns="dur_ns",
+            part_names=pl.lit(None, pl.List(pl.String)),
+            parts_ns=pl.lit(None, pl.List(pl.Int64)),
         )
     )
     ops = trace.ops.filter(pl.col("name").cast(pl.String) == name).with_columns(stream="tid")
@@ -242,13 +255,17 @@ def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
         OpWork(
             str(name), _dims(dims), _texts(types), _texts(concrete), _dims(strides),
             str(kernel), tuple(times), tuple(rows), tuple(steps),
-            None if None in alone else sum(alone),
-            *inputs_and_results(str(name), dims, types), has_unsized_list(dims, types),
+            None, 1, *inputs_and_results(str(name), dims, types), has_unsized_list(dims, types),
             tuple(products),
+            tuple(
+                tuple(zip(names or (), parts or (), strict=True))
+                for names, parts in zip(part_names, parts_ns, strict=True)
+            ),
         )
-        for name, dims, types, concrete, strides, kernel, times, rows, steps, alone, products in
+        for name, dims, types, concrete, strides, kernel,
+            times, rows, steps, products, part_names, parts_ns in
         calls.group_by(arguments, maintain_order=True)
-        .agg("time_ns", "row", "step", "kernel_ns", "product_time_ns")
+        .agg("time_ns", "row", "step", "product_time_ns", "part_names", "parts_ns")
         .iter_rows()
     )  # fmt: skip
 
@@ -256,8 +273,8 @@ def _by_arguments(calls: pl.DataFrame) -> tuple[OpWork, ...]:
 def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame, counted: _Counted) -> pl.DataFrame:
     """Calls of one thread that launched something, with its `time_ns` and its main `kernel`.
 
-    Of that kernel `row` and `step` too, and `kernel_ns` where it is all that computes a product;
-    `product_time_ns` is of the call without what computes no part of a product.
+    Of that kernel `row` and `step` too; `product_time_ns` is of the call without what computes no
+    part of a product, `part_names` and `parts_ns` are the kernels that do.
 
     Args:
         ops: calls of one thread.
@@ -281,21 +298,46 @@ def _with_launches(ops: pl.DataFrame, launches: pl.DataFrame, counted: _Counted)
     by_length = np.lexsort((-np.arange(durations.size), durations, products > 0))
     ranks = np.empty(durations.size + 1, dtype=np.int64)
     ranks[by_length], ranks[-1] = np.arange(durations.size), -1
-    products_before = np.concatenate(([0], np.cumsum(products)))
     beside = np.concatenate(([0], np.cumsum(launches["beside_ns"].to_numpy())))
     product_times = before[last] - before[first] - (beside[last] - beside[first])
     borders = np.column_stack((first, last)).ravel()
     longest = by_length[np.maximum.reduceat(ranks, borders)[::2]] if borders.size else borders
-    of_longest = products[longest]
-    is_all = of_longest >= _NEARLY_ALL * (products_before[last] - products_before[first])
     return ops[kept].with_columns(
         launches["kernel"].gather(longest).cast(pl.String),
         *(launches[column].gather(longest) for column in ("row", "step")),
         pl.Series("time_ns", before[last] - before[first], dtype=pl.Int64),
         pl.Series("product_time_ns", product_times, dtype=pl.Int64),
-        pl.when(pl.Series(is_all & (of_longest > 0)))
-        .then(pl.Series(of_longest, dtype=pl.Int64))
-        .alias("kernel_ns"),
+        *_parts(launches, first, last),
+    )
+
+
+def _parts(
+    launches: pl.DataFrame, first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]
+) -> list[pl.Series]:
+    """Of each call the kernels of products that it launched, in their order; null: none.
+
+    Args:
+        launches: of one thread.
+        first: of each call, in order, where its launches begin.
+        last: where they end.
+    """
+    is_part = launches["product_ns"].to_numpy() > 0
+    call = np.repeat(np.arange(first.size), last - first)
+    row = np.concatenate([np.arange(a, b) for a, b in zip(first, last, strict=True)] or [call])
+    of_product = is_part[row]
+    parts = (
+        launches[row[of_product]]
+        .select(
+            pl.Series("call", call[of_product], dtype=pl.Int64),
+            part_names=pl.col("kernel").cast(pl.String),
+            parts_ns="dur_ns",
+        )
+        .group_by("call", maintain_order=True)
+        .agg("part_names", "parts_ns")
+    )
+    calls = pl.DataFrame({"call": np.arange(first.size)}, schema={"call": pl.Int64})
+    return (
+        calls.join(parts, on="call", how="left", maintain_order="left").drop("call").get_columns()
     )
 
 

@@ -59,9 +59,9 @@ def _with_times_of(
             times_ns=(round(total * op.times_ns[number] / before),),
             kernel=longest,
             product_times_ns=(round(products * op.times_ns[number] / before),),
-            kernel_ns=None,
             rows=(),
             steps=(),
+            parts=(),
         )
         for op, number in calls
     ]

@@ -29,6 +29,10 @@ _WITHOUT_FLOPS = (
     "How many operations it computes is not known here, so whether arithmetic holds it back cannot "
     "be told."
 )
+_HELPS = (
+    "It only prepares or finishes what another kernel of its operator computes: the operations "
+    "are told there."
+)
 _ONCE = (
     "A tensor that it changes in place counts once, as only its code tells which: it moves up to "
     f"twice as much, and may be at the memory's limit. Its code: {NEEDS_LOG}"
@@ -77,6 +81,8 @@ def _limit(line: Roofline) -> str:
         return "The peaks of this device are not known."
     if line.limit in ("compute", "products"):  # whether or not its data comes out of the cache
         return _LIMITS[line.limit]
+    if line.only_helps:
+        return _HELPS
     if line.fits_cache and line.memory_share is not None:
         return "The data of one call fits into the L2 cache, so it may never reach memory."
     if line.some_fit_cache and line.memory_share is not None:

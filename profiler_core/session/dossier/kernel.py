@@ -13,6 +13,7 @@ from profiler_core.analysis.dossier.generated import (
     generated_of_calls,
     roles_of_calls,
 )
+from profiler_core.analysis.dossier.kernel_products import is_product_helper, kernel_products
 from profiler_core.analysis.dossier.launches import (
     arguments_of,
     kernel_rows,
@@ -27,7 +28,7 @@ from profiler_core.analysis.dossier.record import (
     TimelineEvent,
 )
 from profiler_core.analysis.dossier.roofline import Roofline, marked, roofline, what_computes
-from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
+from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.in_its_place import in_its_place
 from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
@@ -139,7 +140,8 @@ def _row(comparison: Comparison, item: Item) -> KernelRow:
 
 
 def _rooflines(sides: Sequence["_Side"], row: KernelRow) -> tuple[Roofline, ...]:
-    lines = (marked(side.roofline, (row.category,)) for side in sides)
+    helps = is_product_helper(row.name)
+    lines = (marked(side.roofline, (row.category,), only_helps=helps) for side in sides)
     return tuple(filter(None, lines))
 
 
@@ -233,9 +235,8 @@ class _Side:
 
     @cached_property
     def products(self) -> tuple[OpWork, ...]:
-        """Matrix products and convolutions of which it is the longest kernel."""
-        works = product_work(self.run.required_trace())
-        return tuple(op for op in works if op.kernel == self.calls.name)
+        """Matrix products and convolutions that it computes, or a part of them."""
+        return kernel_products(self.run.required_trace(), self.calls.name)
 
     @property
     def roofline(self) -> Roofline | None:
