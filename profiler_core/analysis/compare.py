@@ -18,6 +18,7 @@ from profiler_core.analysis.compilation.cost import (
 )
 from profiler_core.analysis.environment import Difference, differences, is_another_workload
 from profiler_core.analysis.host_load import busiest
+from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.side import Side, is_empty, unmarked, whole_memory, whole_steps
 from profiler_core.analysis.step_time import (
@@ -89,7 +90,7 @@ class CandidateComparison:
     graph_captures: tuple[str, ...]  # labels of the sides that recorded how graphs were captured
     empty_traces: tuple[str, ...]  # labels of the sides whose trace holds neither steps nor work
     interleaved: bool | None  # None: there is nothing that could have been
-    n_profiled_steps: tuple[int | None, int | None]
+    n_profiled_steps: tuple[int | None, int | None]  # None: the trace marks none
     device_kinds: tuple[str | None, str | None]  # "gpu" or "cpu"; None: no trace
     # Replayed by CUDA graphs, and counted in the category that their operators have elsewhere.
     n_refiled_kernels: tuple[int, int]
@@ -178,7 +179,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         graph_captures=_labels(baseline, candidate, lambda summary: summary.is_graph_capture),
         empty_traces=_labels(baseline, candidate, is_empty),
         interleaved=interleaved,
-        n_profiled_steps=(before.n_steps if before else None, after.n_steps if after else None),
+        n_profiled_steps=(_n_marked(baseline, before), _n_marked(candidate, after)),
         device_kinds=_device_kinds(baseline, candidate),
         n_refiled_kernels=refiled,
         busy_host=busiest(_host_load(side) for side in (baseline, candidate)),
@@ -190,6 +191,12 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         throughput=(baseline.throughput, candidate.throughput),
         compiled_nothing=candidate.compiled_nothing,
     )
+
+
+def _n_marked(side: Side, steps: PerStep | None) -> int | None:
+    """The steps that its trace marks; None: it marks none, or holds no whole ones."""
+    is_marked = side.summary is not None and side.summary.window.annotated
+    return steps.n_steps if steps is not None and is_marked else None
 
 
 def _labels(one: Side, other: Side, is_such: Callable[[Summary], bool]) -> tuple[str, ...]:

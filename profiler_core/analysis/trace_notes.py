@@ -113,6 +113,10 @@ def cut_clause(labels: Sequence[str]) -> str:
     return f"the traces of {listed(labels)} are cut, and what they lack is not known."
 
 
+WHOLE_TRACES = (
+    "neither trace marks steps, so whole traces are compared, as if both held as many steps, and "
+    "“per step” means the whole trace: a measurement, not a verdict."
+)
 MARK_STEPS = "Call profiler.step() after each step when recording."
 
 

@@ -215,7 +215,10 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
     interleaved: Annotated[
         bool | None, means("were the two timed in turns? null where one was not timed")
     ]
-    n_profiled_steps: Annotated[tuple[int | None, int | None], means("pair", "count")]
+    n_profiled_steps: Annotated[
+        tuple[int | None, int | None],
+        means("pair; null: the trace marks no steps, and numbers are of all of it", "count"),
+    ]
     device_kinds: Annotated[
         tuple[str | None, str | None],
         means("pair: `gpu` or `cpu`, where the kernels of each trace ran; null without a trace"),

@@ -215,6 +215,23 @@ def test_two_uploaded_traces_are_a_measurement():
     )
 
 
+def test_whole_traces_are_not_called_steps():
+    """It said "per step … profiled over 1 step" of traces that mark none."""
+
+    def upload(dur):
+        trace = a_trace(runtime=[launch(0, 1, 1)], device=[kernel(1, dur, 1)])
+        return make_side(a_run(record={"spec": {}}), summarise(trace), label=f"{dur}.json")
+
+    answer = verdict(upload(5_200_000), upload(2_600_000))
+    assert answer.kind == "no_verdict"
+    assert answer.headline.startswith("Device time in the trace 5.20 ms → 2.60 ms, from start to ")
+    assert answer.headline.endswith(
+        "from 5200000.json to 2600000.json: neither trace marks steps, so whole traces are "
+        "compared, as if both held as many steps, and “per step” means the whole trace: a "
+        "measurement, not a verdict."
+    )
+
+
 def test_a_failed_candidate_says_why():
     failed = make_side(
         a_run(variant="max-autotune", record={"status": "failed", "error": "out of memory"}), None

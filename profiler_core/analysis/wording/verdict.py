@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.environment import of_workload
 from profiler_core.analysis.step_time import StepTime
-from profiler_core.analysis.trace_notes import MARK_STEPS, WHAT_IS_LEFT, cut_clause, unmarked_clause
-from profiler_core.analysis.unnamed_code import unnamed_code_clause
+from profiler_core.analysis.trace_notes import (
+    MARK_STEPS,
+    WHAT_IS_LEFT,
+    WHOLE_TRACES,
+    cut_clause,
+    unmarked_clause,
+)
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.compile_cost import compile_cost_sentence
+from profiler_core.analysis.wording.incomparable import INCOMPARABLE
 from profiler_core.analysis.wording.notes import not_in_turns
-from profiler_core.analysis.wording.replays import graph_capture_clause
 from profiler_core.analysis.wording.script_compilation import not_compiled, not_eager
 from profiler_core.analysis.wording.sentence import (
     Phrase,
@@ -242,41 +247,19 @@ def _repeats(n_steps: tuple[int, int], n_rounds: tuple[int, int]) -> str:
     return f"{steps} steps in {'one round' if n_rounds[0] == 1 else f'{rounds} rounds'} each"
 
 
-def _incomparable(c: CandidateComparison, reason: str) -> Statement:
-    return Statement((f"{c.label} and {c.baseline_label} cannot be compared",), reason)
-
-
-def _cut_trace(c: CandidateComparison) -> Statement:
-    return _incomparable(c, cut_clause(c.cut_traces))
-
-
-def _unmarked_steps(c: CandidateComparison) -> Statement:
-    return _incomparable(c, f"{unmarked_clause(c.unmarked_traces)} {MARK_STEPS}")
-
-
-def _empty_trace(c: CandidateComparison) -> Statement:
-    empty = " and of ".join(c.empty_traces)
-    return _incomparable(c, f"the trace of {empty} holds neither steps nor work of a device.")
-
-
-def _other_device(c: CandidateComparison) -> Statement:
-    without = c.label if c.device_kinds[1] == "cpu" else c.baseline_label
-    return _incomparable(c, f"the trace of {without} holds no GPU events.")
-
-
-def _no_trace(c: CandidateComparison) -> Statement:
-    return _incomparable(c, "a trace is missing.")
-
-
 def _profiled(c: CandidateComparison) -> Statement:
     before, after = map(format_duration, c.device_time_ns)
     steps = sorted({n for n in c.n_profiled_steps if n is not None})
     n_steps = listed([format_count(n) for n in steps])
     busy = "Profiled CPU time" if c.device_kinds == ("cpu", "cpu") else "Device time"
     # A step can take longer while the device does less: the host is what it waits for.
-    step = "" if c.step_time.ratio is None else f", the step itself {_times(c.step_time)},"
+    what = "the step itself" if steps else "from start to end"
+    step = "" if c.step_time.ratio is None else f", {what} {_times(c.step_time)},"
+    runs = f"from {c.baseline_label} to {c.label}"
+    if not steps:
+        return Statement((f"{busy} in the trace {before} → {after}{step} {runs}",), WHOLE_TRACES)
     return Statement(
-        (f"{busy} per step {before} → {after}{step} from {c.baseline_label} to {c.label}",),
+        (f"{busy} per step {before} → {after}{step} {runs}",),
         f"profiled over {n_steps} step{'' if steps == [1] else 's'} without repeats: a "
         "measurement, not a verdict.",
         joint=", ",
@@ -292,13 +275,7 @@ _CLAIMS: Mapping[Claim, Callable[[CandidateComparison], Statement]] = {
     Claim.OTHER_WORKLOAD: _other_workload,
     Claim.NOT_FINISHED: _not_finished,
     Claim.TOO_FEW_ROUNDS: _too_few_rounds,
-    Claim.CUT_TRACE: _cut_trace,
-    Claim.UNMARKED_STEPS: _unmarked_steps,
-    Claim.GRAPH_CAPTURE: lambda c: _incomparable(c, graph_capture_clause(c.graph_captures)),
-    Claim.UNNAMED_CODE: lambda c: _incomparable(c, unnamed_code_clause(c.unnamed_code)),
-    Claim.EMPTY_TRACE: _empty_trace,
-    Claim.OTHER_DEVICE: _other_device,
-    Claim.NO_TRACE: _no_trace,
+    **INCOMPARABLE,
     Claim.PROFILED: _profiled,
 }
 
