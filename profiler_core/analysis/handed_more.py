@@ -20,7 +20,19 @@ from profiler_core.model.trace import Trace
 
 # Of what the group lost: the operator takes that much longer itself.
 _LEAST_SHARE = 0.5
-_MASK = 3  # position of the mask among the arguments of each of aten's attention operators
+# Where the mask stands among the arguments of those of aten's operators that take one.
+MASK_PLACES = {
+    "aten::scaled_dot_product_attention": 3,
+    "aten::_scaled_dot_product_attention_math": 3,
+    "aten::_scaled_dot_product_efficient_attention": 3,
+    "aten::_scaled_dot_product_cudnn_attention": 3,
+    "aten::_efficient_attention_forward": 3,
+    "aten::_cudnn_attention_forward": 3,
+    "aten::_scaled_dot_product_efficient_attention_backward": 4,
+    "aten::_efficient_attention_backward": 4,
+    "aten::_scaled_dot_product_cudnn_attention_backward": 8,
+    "aten::_cudnn_attention_backward": 8,
+}
 
 _Argument = tuple[tuple[int, ...], str]  # shape and type; ((), "") for none
 
@@ -37,7 +49,7 @@ class HandedMore:
     @property
     def is_mask(self) -> bool:
         """Is it the mask of an attention?"""
-        return "attention" in self.operator and self.position == _MASK
+        return MASK_PLACES.get(self.operator) == self.position
 
 
 def handed_more(
@@ -77,7 +89,7 @@ def _calls(
     if device_work(trace).height != group_of.size:
         return {}  # the ledger is of another rank than this trace
     kinds = (
-        trace.derived("handed", _handed)[np.flatnonzero(group_of == number)]
+        operators_of_work(trace)[np.flatnonzero(group_of == number)]
         .drop_nulls("operator")
         .group_by("operator", "input_dims", "input_types", maintain_order=True)
         .agg(pl.col("dur_ns").sum())
@@ -86,8 +98,16 @@ def _calls(
     return {name: (_arguments(dims, types), ns) for name, dims, types, ns in alike.iter_rows()}
 
 
+def operators_of_work(trace: Trace) -> pl.DataFrame:
+    """For each row of `device_work` the innermost operator with shapes around its launch.
+
+    Returns:
+        operator, input_dims, input_types (null where there is none), dur_ns.
+    """
+    return trace.derived("handed", _handed)
+
+
 def _handed(trace: Trace) -> pl.DataFrame:
-    """For each row of `device_work` the innermost operator with shapes around its launch."""
     work = device_work(trace).select("external_id", "dur_ns")
     operators = (
         trace.ops.filter(pl.col("input_dims").is_not_null(), pl.col("external_id").is_not_null())

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from profiler_core.analysis.attention_masks import masks_of
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.finding_rules.layout_copies import LAYOUT_KERNEL
@@ -41,6 +42,11 @@ _NO_MASK = (
     "that of transformers, cannot while it is traced: pass attention_mask=None where nothing is "
     "masked, or is_causal=True."
 )
+_OTHER_MASKS = (
+    "pass none that the operator can know by itself (is_causal=True, or none where nothing is "
+    "masked), and other masks by flex_attention."
+)
+_IN_16_BITS = "16 bits, which flash attention takes."
 _HAND_THE_SAME = "Hand these operators the shapes and types that the baseline hands them."
 
 
@@ -52,6 +58,8 @@ class _Cause:
     title: str
     advice: str
     is_cause: Callable[[Facts, FusionGroup], bool]
+    # (evidence, advice) of lines of which the files tell more; "": as for all.
+    told: "Callable[[Facts, list[FoldedGroup]], tuple[str, str]] | None" = None
 
 
 def _adds_with_atomics(facts: Facts, group: FusionGroup) -> bool:
@@ -68,6 +76,25 @@ def _left_the_fast_attention(_: Facts, group: FusionGroup) -> bool:
     is_still = any(k.category.endswith("attention") for k in group.candidate.kernels)
     was_fast, is_fast = _FAST_ATTENTION.search(before), _FAST_ATTENTION.search(after)
     return not is_still or bool(was_fast and not is_fast and _OTHER_ATTENTION.search(after))
+
+
+def _masks(facts: Facts, lines: list[FoldedGroup]) -> tuple[str, str]:
+    """Whether attention is handed a mask, and what to do then; "" where no file says it of all."""
+    if facts.ledger is None:
+        return "", ""
+    masks = {
+        masks_of(facts.ledger, number, facts.baseline, facts.trace, facts.code)
+        for line in lines
+        for number in line.numbers
+    }
+    after = {mask.after for mask in masks}
+    if after == {False}:
+        return " Attention is handed no mask here.", f"Compute it in {_IN_16_BITS}"
+    if after != {True}:
+        return "", ""
+    if {mask.before for mask in masks} == {False}:
+        return " Attention is handed a mask here, which the baseline leaves out.", _NO_MASK
+    return " Attention is handed a mask here.", f"Of masks {_OTHER_MASKS}"
 
 
 def _copies_layouts(_: Facts, group: FusionGroup) -> bool:
@@ -121,10 +148,9 @@ _CAUSES: tuple[_Cause, ...] = (
     _Cause(
         "slower_attention",
         "Attention left its fast path.",
-        "Where it is handed a mask: pass none that the operator can know by itself "
-        "(is_causal=True, or none where nothing is masked), and other masks by flex_attention. "
-        "Without one: 16 bits, which flash attention takes.",
+        f"Where it is handed a mask: {_OTHER_MASKS} Without one: {_IN_16_BITS}",
         _left_the_fast_attention,
+        _masks,
     ),
     _Cause(
         "slower_by_fp32",
@@ -150,7 +176,9 @@ def slower_by(cause: _Cause) -> Rule:
 
     def rule(facts: Facts) -> Finding | None:
         lines = [line for line in _lost(facts) if _cause_of(facts, line) is cause]
-        return _finding(facts, lines, cause.key, cause.title, cause.advice)
+        evidence, advice = ("", "") if cause.told is None else cause.told(facts, lines)
+        advice = advice or cause.advice
+        return _finding(facts, lines, cause.key, cause.title, advice, evidence)
 
     return rule
 
@@ -186,7 +214,12 @@ def _advice(handed: list[HandedMore | None]) -> str:
 
 
 def _finding(
-    facts: Facts, lines: list[FoldedGroup], key: str, title: str, advice: str
+    facts: Facts,
+    lines: list[FoldedGroup],
+    key: str,
+    title: str,
+    advice: str,
+    told: str = "",
 ) -> Finding | None:
     lost = facts.pace * sum(line.delta_ns for line in lines)
     if not lines or lost < _LEAST_TOGETHER * facts.step_ns:
@@ -195,13 +228,14 @@ def _finding(
     kernels = facts.named(
         kernel.name for line in lines for group in line.groups for kernel in group.candidate.kernels
     )
+    more = _more(facts, lines) or told
     change = facts.faster("like_baseline", kernels, (0.8 * lost, lost, 1.1 * lost))
     return Finding(
         key=key,
         change=change,
         title=title,
         evidence=f"{_listed(lines)}: {format_duration(lost)} per step more "
-        f"({facts.share_text(lost, ' of the step')}). {_kernels(lines[0])}{_more(facts, lines)}",
+        f"({facts.share_text(lost, ' of the step')}). {_kernels(lines[0])}{more}",
         advice=advice,
         page="fusion",
         prediction=facts.gain(change, lost),

@@ -1,0 +1,98 @@
+"""Whether the attention of a fusion group is handed a mask: by the trace, or as Dynamo traced it.
+
+Compiled attention may be in parts, products and a softmax, so the trace of its run has no operator
+of it; the graph that Dynamo traced has the call as the user's code makes it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from profiler_core.analysis.handed_more import MASK_PLACES, operators_of_work
+from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
+from profiler_core.analysis.operator_arguments import json_list
+from profiler_core.analysis.work import device_work
+from profiler_core.model.inductor import CompiledGraph, InductorLog
+from profiler_core.model.trace import Trace
+
+_WITHOUT = "flash_attention"  # takes none: what stands there are lengths of sequences
+_TRACED = "scaled_dot_product_attention"
+_PLACE_TRACED = 3
+_CONSTANTS = frozenset(("None", "True", "False"))  # printed among the names of arguments
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Is the attention handed a mask? None: no file says it, or its calls differ."""
+
+    before: bool | None  # in the baseline
+    after: bool | None  # in the candidate
+
+
+def masks_of(
+    ledger: FusionLedger,
+    number: int,
+    baseline: Trace | None,
+    candidate: Trace | None,
+    code: InductorLog | None,
+) -> Masks:
+    """Of one group.
+
+    Args:
+        ledger: of the traces.
+        number: of the group in it.
+        baseline: its trace.
+        candidate: its trace.
+        code: what Inductor wrote down of the candidate.
+    """
+    before = _in_trace(baseline, ledger.baseline_group, number)
+    after = _in_trace(candidate, ledger.candidate_group, number)
+    return Masks(before, _in_graphs(code, ledger.groups[number]) if after is None else after)
+
+
+def _in_trace(trace: Trace | None, group_of: np.ndarray, number: int) -> bool | None:
+    """By the arguments of the operators that launch its kernels."""
+    if trace is None or device_work(trace).height != group_of.size:
+        return None  # the ledger is of another rank than this trace
+    calls = (
+        operators_of_work(trace)[np.flatnonzero(group_of == number)]
+        .drop_nulls("operator")
+        .select("operator", "input_dims", "input_types")
+        .unique()
+    )
+    return _agreed(_is_handed_one(*call) for call in calls.iter_rows())
+
+
+def _is_handed_one(name: str, dims: str, types: str | None) -> bool | None:
+    if _WITHOUT in name:
+        return False
+    place, shapes, kinds = MASK_PLACES.get(name), json_list(dims), json_list(types)
+    if place is None or place >= min(len(shapes), len(kinds)):
+        return None
+    return bool(shapes[place]) or bool(kinds[place])
+
+
+def _in_graphs(code: InductorLog | None, group: FusionGroup) -> bool | None:
+    """By the nodes that its generated calls come from."""
+    if code is None:
+        return None
+    answers: list[bool | None] = []
+    for graph_number, call in group.candidate.calls:
+        graph = code.graphs[graph_number]
+        answers.extend(_of_nodes(graph, graph.calls[call].post_nodes))
+    return _agreed(answers)
+
+
+def _of_nodes(graph: CompiledGraph, post_nodes: tuple[str, ...]) -> Iterator[bool]:
+    names = {name for node in post_nodes for name in graph.post_to_pre.get(node, ())}
+    for node in graph.dynamo_nodes:
+        if node.name in names and node.target.endswith(_TRACED):
+            given = node.arguments[_PLACE_TRACED : _PLACE_TRACED + 1]
+            yield bool(given) and given[0] not in _CONSTANTS
+
+
+def _agreed(answers: Iterable[bool | None]) -> bool | None:
+    """The one that all give which know; None where none does, or they differ."""
+    known = {answer for answer in answers if answer is not None}
+    return known.pop() if len(known) == 1 else None
