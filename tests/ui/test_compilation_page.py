@@ -7,18 +7,21 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from streamlit.testing.v1 import AppTest
 
+from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.markup import render
 from profiler_core.model.compilation import Frame
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode, KernelDefinition
 from profiler_core.store import library
 from profiler_core.ui.code_lines import lines_around
-from profiler_core.ui.compilation.code import Kernel, matching, nodes_of, readable
+from profiler_core.ui.compilation.code import Kernel, all_kernels, matching, nodes_of, readable
 from tests.larger import LARGER
 from tests.uploading import accept
 
 ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_traces"
 FIXTURES = ROOT / "tests" / "fixtures"
 BREAKY = FIXTURES / "graph_breaks" / "breaky"
 LOG = FIXTURES / "torch_logs" / "2.15.0" / "b2_break_places" / "torch_logs.rg.txt.gz"
@@ -164,6 +167,33 @@ def test_a_kernel_is_found_by_its_code_and_by_the_line_it_came_from():
     assert [node.name for node in nodes_of(kernel)] == ["mul"]
     assert matching([kernel], "TRITON.jit model.py:7") == [kernel]
     assert matching([kernel], "mm") == []
+
+
+def test_a_node_of_another_graph_with_the_same_name_is_not_its_own():
+    """Source comments name nodes before AOT autograd: `add_4` there is `add_7` after it."""
+    call = GeneratedCall(0, "k", "triton", 9, source_nodes=("add_4",), post_nodes=("add_7",))
+    definition = KernelDefinition("k", "@triton.jit", nodes=(("add_4", ("add_7",)),))
+    nodes = tuple(GraphNode(name, "torch.ops.aten.add.Tensor") for name in ("add_4", "add_7"))
+    for calls in ((call,), (structs.replace(call, post_nodes=()),)):
+        graph = structs.replace(GRAPH, calls=calls, post_nodes=nodes, kernels={"k": definition})
+        assert [node.name for node in nodes_of(Kernel(graph, "k", ""))] == ["add_7"]
+
+
+@pytest.mark.parametrize("sample", ["bert/default", "bert/reduce-overhead", "customcnn/default"])
+def test_the_nodes_of_a_kernel_are_those_of_the_log(sample):
+    logs = list((SAMPLES / sample / "torch_trace").iterdir())
+    listed: dict[str, set[str]] = {}
+    for log in logs:
+        for payload in re.findall(
+            r'"inductor_provenance_tracking_node_mappings".*\n((?:\t.*\n)+)',
+            gzip.decompress(log.read_bytes()).decode(),
+        ):
+            for handle, nodes in json.loads(payload)["cppCodeToPost"].items():
+                listed.setdefault(handle.rsplit(":", 1)[0], set()).update(nodes)
+    kernels = all_kernels(read_inductor(logs))
+    assert kernels
+    for kernel in kernels:
+        assert {node.name for node in nodes_of(kernel)} == listed[kernel.name]
 
 
 def test_code_is_taken_out_of_the_string_it_is_kept_in():

@@ -79,15 +79,16 @@ def matching(kernels: list[Kernel], words: str) -> list[Kernel]:
 
 
 def nodes_of(kernel: Kernel) -> tuple[GraphNode, ...]:
-    """Post-grad nodes that the kernel's calls compute; without provenance by its source comment."""
-    names = {
-        node
-        for call in kernel.graph.calls
-        if call.name == kernel.name
-        for node in (*call.post_nodes, *call.source_nodes)
-    }
-    definition = kernel.graph.kernels[kernel.name]
-    names |= {name for name, _ in definition.nodes}
+    """Post-grad nodes that the kernel's calls compute.
+
+    Its source comment names nodes of the graph before AOT autograd: others may have these names
+    after it. What each became stands beside it, and counts where no call says its nodes.
+    """
+    calls = [call for call in kernel.graph.calls if call.name == kernel.name]
+    names = {node for call in calls for node in call.post_nodes}
+    if not names:
+        definition = kernel.graph.kernels[kernel.name]
+        names = {node for _, nodes in definition.nodes for node in nodes}
     return tuple(node for node in kernel.graph.post_nodes if node.name in names)
 
 
