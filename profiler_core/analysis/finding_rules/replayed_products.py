@@ -53,15 +53,18 @@ def _with_times_of(
     total = products + sum(kernel.time_ns for kernel in beside)
     before = sum(op.times_ns[number] for op, number in calls)
     longest = max(kernels, key=lambda kernel: kernel.time_ns).name
-    return [
-        replace(
-            op,
-            times_ns=(round(total * op.times_ns[number] / before),),
-            kernel=longest,
-            product_times_ns=(round(products * op.times_ns[number] / before),),
-            rows=(),
-            steps=(),
-            parts=(),
+    matched = []
+    for op, number in calls:
+        share = op.times_ns[number] / before
+        matched.append(
+            replace(
+                op,
+                times_ns=(round(total * share),),
+                kernel=longest,
+                product_times_ns=(round(products * share),),
+                parts=(tuple((kernel.name, round(kernel.time_ns * share)) for kernel in kernels),),
+                rows=(),
+                steps=(),
+            )
         )
-        for op, number in calls
-    ]
+    return matched

@@ -1,6 +1,7 @@
 """Matrix products in fp32 that could round like TF32."""
 
 import re
+from collections.abc import Sequence
 
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.finding_rules.facts import (
@@ -14,7 +15,7 @@ from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import other_type, plain_fp32, roofline
 from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.kernels import KernelTotal
-from profiler_core.units import format_duration
+from profiler_core.units import format_duration, format_per_step
 
 # Matrix times vector, or a few of them: cuBLAS has these kernels on the CUDA cores alone.
 _VECTORS = re.compile(r"gemv|gemmSN|dot_kernel|reduce_1Block|split_?K_?reduce", re.IGNORECASE)
@@ -37,13 +38,13 @@ def tf32_off(facts: Facts) -> Finding | None:
     )
     convolutions_allowed = environment.get("cudnn_allow_tf32", True) is not False
     held_up = _held_up_by_memory(facts)
-    kernels = [
+    reached = [
         kernel
         for kernel in plain_fp32(facts)
         if not _VECTORS.search(kernel.name)
         and not (convolutions_allowed if "conv" in kernel.category else matrices_allowed)
-        and kernel.name not in held_up
     ]
+    kernels = [kernel for kernel in reached if kernel.name not in held_up]
     time = facts.per_step(kernels)
     if time < LEAST_SHARE * facts.step_ns:
         return None
@@ -57,9 +58,9 @@ def tf32_off(facts: Facts) -> Finding | None:
         key="tf32_off",
         change=change,
         title="Matrix products run in plain fp32, without Tensor Cores.",
-        evidence=f"{format_duration(time)} per step "
-        f"({facts.share_text(time)}) in {int(facts.summary.per_step(sum(k.n for k in kernels)))} "
-        f"kernels such as {short_kernel_name(kernels[0].name, 60)}. {basis}",
+        evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "
+        f"{_calls(facts, kernels)} kernels such as {short_kernel_name(kernels[0].name, 60)}"
+        f"{_others(facts, [kernel for kernel in reached if kernel.name in held_up])}. {basis}",
         advice=_advice(kernels),
         page="kernels",
         prediction=prediction,
@@ -67,6 +68,18 @@ def tf32_off(facts: Facts) -> Finding | None:
         items=kernel_items(kernel.name for kernel in kernels),
         filters=facts.evidence_alone("tf32_off"),
     )
+
+
+def _calls(facts: Facts, kernels: Sequence[KernelTotal]) -> str:
+    return format_per_step(facts.summary.per_step(sum(kernel.n for kernel in kernels)))
+
+
+def _others(facts: Facts, held_up: Sequence[KernelTotal]) -> str:
+    """How many kernels of products the memory holds up; "" for none."""
+    if not held_up:
+        return ""
+    n = _calls(facts, held_up)
+    return f"; {n} other{' waits' if n == '1' else 's wait'} for memory instead"
 
 
 def _advice(kernels: list[KernelTotal]) -> str:
@@ -82,13 +95,17 @@ def _advice(kernels: list[KernelTotal]) -> str:
 
 
 def _held_up_by_memory(facts: Facts) -> set[str]:
-    """Kernels all of whose products need longer for their tensors than for their arithmetic."""
+    """Kernels all of whose products need longer for their tensors than for their arithmetic.
+
+    With what adds up the parts of these products.
+    """
     if facts.peaks is None or facts.peaks.fp32_flops is None:
         return set()
     by_kernel: dict[str, bool] = {}
     for op in facts.products:
         bound = _is_memory_bound(op, facts.peaks, facts.peaks.fp32_flops)
-        by_kernel[op.kernel] = by_kernel.get(op.kernel, True) and bound
+        for kernel in {op.kernel, *(name for parts in op.parts for name, _ in parts)}:
+            by_kernel[kernel] = by_kernel.get(kernel, True) and bound
     return {kernel for kernel, bound in by_kernel.items() if bound}
 
 
