@@ -1,6 +1,6 @@
 """Units that belong together -> the group that pages show: times, kernels, sources, why."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -87,6 +87,7 @@ def share(
     calls: dict[tuple[int, int], None] = {}
     works: dict[OfModules, _Work] = {}
     lines: Counter[tuple[str, ...]] = Counter()
+    lines_of: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)  # of kernels
     total = undecidable = n_events = largest = 0
     for number, position in places:
         for one_form in alike:
@@ -99,7 +100,9 @@ def share(
             for event in unit.events:
                 duration = one_form.time_ns[one_form.place[event]]
                 time += duration
-                kernel = kernels.setdefault((side.names[event], side.categories[event]), [0, 0])
+                named = (side.names[event], side.categories[event])
+                kernel = kernels.setdefault(named, [0, 0])
+                lines_of[named].update(dict.fromkeys(sources.get(number, ())))
                 kernel[0] += n
                 kernel[1] += duration
             n_copies = _n_copies(side, unit.events) * n
@@ -121,7 +124,8 @@ def share(
     return GroupSide(
         operators=tuple(OperatorTime(op, *counts) for op, counts in operators.items()),
         kernels=tuple(
-            KernelTime(name, category, *counts) for (name, category), counts in kernels.items()
+            KernelTime(*named, n, time, tuple(lines_of[named]))
+            for named, (n, time) in kernels.items()
         ),
         n_events=n_events,
         time_ns=total,

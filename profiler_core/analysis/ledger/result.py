@@ -52,6 +52,7 @@ class KernelTime:
     category: str
     n: int
     time_ns: int
+    lines: tuple[str, ...] = ()  # labels of the operators' source lines: "models.py:28"
 
     @property
     def is_kernel(self) -> bool:

@@ -16,7 +16,7 @@ from profiler_core.session.run import Run
 from profiler_core.units import format_per_step
 
 MOST_RELATED = 60
-_MOST_SOURCES = 6
+MOST_SOURCES = 6
 
 
 def pair_of_run(comparison: Comparison, run: int) -> Pair | None:
@@ -148,7 +148,7 @@ def source_lines(
     }
     files = source_paths(told_by.code)
     lines = []
-    for label, code in list(sources.items())[:_MOST_SOURCES]:
+    for label, code in list(sources.items())[:MOST_SOURCES]:
         lines.append(source_line(told_by, label, files.get(label, ""), code))
     return tuple(lines)
 

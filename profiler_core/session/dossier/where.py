@@ -1,23 +1,30 @@
 """Where a kernel runs, which may be another module and another line in each run."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+from profiler_core.analysis.dossier.generated import calls_of_kernel
 from profiler_core.analysis.dossier.record import SourceLine
+from profiler_core.analysis.ledger.operators import KERNEL_FREE, operator
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.source_paths import source_paths
+from profiler_core.model.inductor import InductorLog
 from profiler_core.session.comparison import Comparison
-from profiler_core.session.dossier.common import modules_of, source_lines
+from profiler_core.session.dossier.common import MOST_SOURCES, modules_of, source_line
 from profiler_core.session.dossier.ledger_runs import ledgers_of
 from profiler_core.session.run import Run
 
 
 @dataclass(frozen=True)
 class RunPlaces:
-    """The fusion groups that have a kernel in one run."""
+    """The fusion groups that have a kernel in one run, and the lines that it computes."""
 
     label: str  # of the run
     told_by: Run  # whose log says their lines
     groups: tuple[FusionGroup, ...]
+    lines: Mapping[str, str]  # "models.py:28" -> its code
 
 
 def places_of_kernel(comparison: Comparison, name: str) -> list[RunPlaces]:
@@ -30,8 +37,19 @@ def places_of_kernel(comparison: Comparison, name: str) -> list[RunPlaces]:
                 for group in shown.groups
                 if any(kernel.name == name for kernel in shown.sides_of(group)[n].kernels)
             )
-            if groups and (n or all(place.label != label for place in places)):
-                places.append(RunPlaces(label, shown.told_by, groups))
+            if not groups or not (n or all(place.label != label for place in places)):
+                continue
+            log = comparison.runs[shown.runs[n]].shown.code
+            lines = _lines_of_nodes(log, name) if log is not None else {}
+            if not lines:
+                of_group = [(group, shown.sides_of(group)[n].kernels) for group in groups]
+                lines = {
+                    line: code
+                    for group, kernels in of_group
+                    for line, code in group.sources
+                    if any(line in kernel.lines for kernel in kernels if kernel.name == name)
+                }
+            places.append(RunPlaces(label, shown.told_by, groups, lines))
     return places
 
 
@@ -44,8 +62,10 @@ def sources_at(places: Sequence[RunPlaces]) -> tuple[SourceLine, ...]:
     """The first lines of each run, each once."""
     lines: dict[str, SourceLine] = {}
     for place in places:
-        for line in source_lines(place.told_by, place.groups):
-            lines.setdefault(line.label, line)
+        files = source_paths(place.told_by.code)
+        for label, code in islice(place.lines.items(), MOST_SOURCES):
+            if label not in lines:
+                lines[label] = source_line(place.told_by, label, files.get(label, ""), code)
     return tuple(lines.values())
 
 
@@ -56,7 +76,27 @@ def runs_at(places: Sequence[RunPlaces]) -> dict[str, tuple[str, ...]]:
     """
     runs: dict[str, list[str]] = {}
     for place in places:
-        lines = (label for group in place.groups for label, _ in group.sources)
-        for where in dict.fromkeys((*modules_of(place.groups), *lines)):
+        for where in dict.fromkeys((*modules_of(place.groups), *place.lines)):
             runs.setdefault(where, []).append(place.label)
     return {where: tuple(of) for where, of in runs.items() if len(of) < len(places)}
+
+
+def _lines_of_nodes(log: InductorLog, name: str) -> dict[str, str]:
+    """The lines of what a generated kernel computes, those of most nodes first, with their code.
+
+    Not those of its groups: what a group fuses may lie in other lines, and a bias that it adds is
+    of a line whose operator runs elsewhere.
+
+    Args:
+        log: of the run.
+        name: of the kernel.
+    """
+    n_nodes: Counter[str] = Counter()
+    codes: dict[str, str] = {}
+    for graph, call in calls_of_kernel(log, name):
+        nodes = [node for node in graph.post_nodes if node.name in call.post_nodes and node.file]
+        computing = [node for node in nodes if operator(node.target) not in KERNEL_FREE]
+        for node in computing or nodes:
+            n_nodes[node.source] += 1
+            codes[node.source] = node.code
+    return {line: codes[line] for line, _ in n_nodes.most_common()}
