@@ -1,4 +1,4 @@
-"""The source lines of a kernel's dossier, held against the compiler's own log, read by regexes."""
+"""The source lines of kernels and operators in dossiers, held against the compiler's log."""
 
 import gzip
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.analysis.item import kernel_item
+from profiler_core.analysis.item import kernel_item, operator_item
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 
@@ -64,3 +64,12 @@ def test_a_library_s_kernel_has_the_lines_of_its_own_operators() -> None:
         "modeling_bert.py:106", "modeling_bert.py:292", "modeling_bert.py:350",
     }  # fmt: skip
     assert all("LayerNorm" in source.frame.code for source in sources)
+
+
+def test_an_operator_has_the_lines_of_its_own_calls() -> None:
+    """A layer norm's first six were those of what is fused with it, none of a layer's own."""
+    comparison = Comparison.open([SAMPLES / "bert" / "eager", SAMPLES / "bert" / "default"])
+    sources = dossier(comparison, operator_item("aten::layer_norm")).sources
+    assert [source.label for source in sources] == [
+        "modeling_bert.py:292", "modeling_bert.py:350", "modeling_bert.py:106",
+    ]  # fmt: skip

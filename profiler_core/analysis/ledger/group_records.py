@@ -87,6 +87,7 @@ def share(
     calls: dict[tuple[int, int], None] = {}
     works: dict[OfModules, _Work] = {}
     lines: Counter[tuple[str, ...]] = Counter()
+    lines_by_op: defaultdict[str, dict[str, None]] = defaultdict(dict)
     lines_of: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)  # of kernels
     total = undecidable = n_events = largest = 0
     for number, position in places:
@@ -105,6 +106,7 @@ def share(
                 lines_of[named].update(dict.fromkeys(sources.get(number, ())))
                 kernel[0] += n
                 kernel[1] += duration
+            lines_by_op[unit.name].update(dict.fromkeys(sources.get(number, ())))
             n_copies = _n_copies(side, unit.events) * n
             n_kernels = len(unit.events) * n - n_copies
             record = operators.setdefault(unit.name, [0, 0, 0, 0])
@@ -122,7 +124,10 @@ def share(
             if unit.call is not None and logged is not None:
                 calls[logged, unit.call] = None
     return GroupSide(
-        operators=tuple(OperatorTime(op, *counts) for op, counts in operators.items()),
+        operators=tuple(
+            OperatorTime(op, n, n_kernels, time, n_copies, tuple(lines_by_op[op]))
+            for op, (n, n_kernels, time, n_copies) in operators.items()
+        ),
         kernels=tuple(
             KernelTime(*named, n, time, tuple(lines_of[named]))
             for named, (n, time) in kernels.items()

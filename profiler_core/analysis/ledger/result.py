@@ -42,6 +42,7 @@ class OperatorTime:
     n_kernels: int
     time_ns: int
     n_copies: int = 0  # copies and memsets, which are no kernels
+    lines: tuple[str, ...] = ()  # labels of its calls' source lines: "models.py:28"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """What the makers of dossiers share: groups, kernels and operators as related things, sources."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.dossier.record import Related, Relation, RunTime, SourceLine
@@ -16,7 +17,7 @@ from profiler_core.session.run import Run
 from profiler_core.units import format_per_step
 
 MOST_RELATED = 60
-MOST_SOURCES = 6
+_MOST_SOURCES = 6
 
 
 def pair_of_run(comparison: Comparison, run: int) -> Pair | None:
@@ -146,11 +147,21 @@ def source_lines(
         for label, code in group.sources
         if only is None or name_key(label) == only.key
     }
+    return first_lines(told_by, sources)
+
+
+def first_lines(told_by: Run, lines: Mapping[str, str]) -> tuple[SourceLine, ...]:
+    """The first of some lines, with what the capture kept around them.
+
+    Args:
+        told_by: the run whose log says them.
+        lines: "models.py:28" -> its code.
+    """
     files = source_paths(told_by.code)
-    lines = []
-    for label, code in list(sources.items())[:MOST_SOURCES]:
-        lines.append(source_line(told_by, label, files.get(label, ""), code))
-    return tuple(lines)
+    return tuple(
+        source_line(told_by, label, files.get(label, ""), code)
+        for label, code in islice(lines.items(), _MOST_SOURCES)
+    )
 
 
 def source_line(run: Run, label: str, file: str, code: str) -> SourceLine:

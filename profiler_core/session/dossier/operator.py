@@ -32,9 +32,9 @@ from profiler_core.session.dossier.common import (
     modules_of,
     related_groups,
     slowest_first,
-    source_lines,
 )
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
+from profiler_core.session.dossier.where import sources_of_operator
 from profiler_core.session.pair import Pair
 
 _SAME_TIME = 1e-3  # what sums of the same calls differ by at most, relative
@@ -89,7 +89,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
             *_calling(callers),
             _kernels(comparison, works, became),
         ),
-        sources=source_lines(shown.told_by, groups) if shown is not None else (),
+        sources=sources_of_operator(shown.told_by, groups, name) if shown is not None else (),
         arguments=_arguments(comparison, works),
         missing=_missing(
             named, shown, groups, became_elsewhere=bool(callers) or not comparison.pairs

@@ -3,16 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from profiler_core.analysis.dossier.generated import calls_of_kernel
 from profiler_core.analysis.dossier.record import SourceLine
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, operator
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.source_paths import source_paths
 from profiler_core.model.inductor import InductorLog
 from profiler_core.session.comparison import Comparison
-from profiler_core.session.dossier.common import MOST_SOURCES, modules_of, source_line
+from profiler_core.session.dossier.common import first_lines, modules_of
 from profiler_core.session.dossier.ledger_runs import ledgers_of
 from profiler_core.session.run import Run
 
@@ -62,11 +60,30 @@ def sources_at(places: Sequence[RunPlaces]) -> tuple[SourceLine, ...]:
     """The first lines of each run, each once."""
     lines: dict[str, SourceLine] = {}
     for place in places:
-        files = source_paths(place.told_by.code)
-        for label, code in islice(place.lines.items(), MOST_SOURCES):
-            if label not in lines:
-                lines[label] = source_line(place.told_by, label, files.get(label, ""), code)
+        for line in first_lines(place.told_by, place.lines):
+            lines.setdefault(line.label, line)
     return tuple(lines.values())
+
+
+def sources_of_operator(
+    told_by: Run, groups: Sequence[FusionGroup], name: str
+) -> tuple[SourceLine, ...]:
+    """The lines of an operator's own calls, those of most groups first.
+
+    Args:
+        told_by: the run whose log says them.
+        groups: that have the operator.
+        name: of the operator.
+    """
+    n_groups: Counter[str] = Counter()
+    codes: dict[str, str] = {}
+    for group in groups:
+        operators = (*group.baseline.operators, *group.candidate.operators)
+        own = {line for op in operators if op.op == name for line in op.lines}
+        n_groups.update(own)
+        codes.update((line, code) for line, code in group.sources if line in own)
+    ordered = sorted(codes, key=lambda line: (-n_groups[line], line))
+    return first_lines(told_by, {line: codes[line] for line in ordered})
 
 
 def runs_at(places: Sequence[RunPlaces]) -> dict[str, tuple[str, ...]]:
