@@ -37,6 +37,7 @@ class Traffic:
     n_events: int  # device events of these operators
     largest_bytes: int = 0  # of one call; 0: all calls move the same
     counts_once: bool = False  # by a kernel without its code: what it changes in place, too
+    looks_up: bool = False  # rows of tables, which count as often as they are read
 
     def fits(self, cache_bytes: int) -> tuple[bool, bool]:
         """Is the data of each call no larger than a cache; or that of an average call alone?"""
@@ -69,6 +70,7 @@ class Roofline:
     device: str = ""  # whose peaks these are; "": not known
     kernels_per_call: float = 1.0  # above 1: of the operator with all of its kernels
     counts_once: bool = False  # what it changes in place, so that it may move twice as much
+    looks_up: bool = False  # rows of tables, so that it may move less where they repeat
     lacks_flops: bool = False  # it computes products, and how many operations is not known
     only_helps: bool = False  # it prepares or finishes a product that another kernel computes
     # The other side of its group, which shows that the memory is no limit: it moves as many bytes
@@ -145,7 +147,12 @@ def roofline(
     )
     if traffic is None:
         return line
-    return replace(line, kernels_per_call=traffic.kernels_per_call, counts_once=traffic.counts_once)
+    return replace(
+        line,
+        kernels_per_call=traffic.kernels_per_call,
+        counts_once=traffic.counts_once,
+        looks_up=traffic.looks_up,
+    )
 
 
 def _rate(total: float, time_ns: float) -> float | None:

@@ -7,6 +7,7 @@ import numpy as np
 from profiler_core.analysis.dossier.roofline import Traffic
 from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once
 from profiler_core.analysis.ledger.bytes_of_call import Moved
+from profiler_core.analysis.ledger.looked_up import looks_up
 from profiler_core.analysis.ledger.sides import LedgerSide, read_side
 from profiler_core.analysis.ledger.work_units import Unit, parts_of
 from profiler_core.model.inductor import CompiledGraph
@@ -24,6 +25,7 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
     totals: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
     unknown: set[str] = set()
     once: set[str] = set()
+    with_lookups: set[str] = set()
     for step, executions in zip(run.steps, run.executions, strict=True):
         graph_of = {execution.run: execution.graph for execution in executions}
         for unit, moved in _calls(step.units, graph_of):
@@ -35,6 +37,8 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
                 continue
             if counts_once(unit):
                 once |= names
+            if looks_up(unit):
+                with_lookups |= names
             rows = step.form.like(unit.events)
             time_ns = int(run.durations[rows].sum())
             amounts = np.array([sum(moved) * len(rows), time_ns, len(rows), rows.size], np.int64)
@@ -46,8 +50,9 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
         if name not in unknown:
             n_bytes, time_ns, n_calls, n_events = map(int, amounts)
             traffic[name] = Traffic(
-                n_bytes, time_ns, n_calls, n_events, largest[name], counts_once=name in once
-            )
+                n_bytes, time_ns, n_calls, n_events, largest[name],
+                counts_once=name in once, looks_up=name in with_lookups,
+            )  # fmt: skip
     return traffic
 
 

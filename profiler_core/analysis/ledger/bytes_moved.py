@@ -11,8 +11,9 @@ from math import prod
 
 from profiler_core.analysis.ledger.buffers import viewed
 from profiler_core.analysis.ledger.bytes_of_call import Moved, bytes_of_call
-from profiler_core.analysis.ledger.fragments import pointer_roles
+from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
 from profiler_core.analysis.ledger.graph_calls import generated_name, is_generated
+from profiler_core.analysis.ledger.looked_up import LOOKUPS, values_looked_up
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES, OperatorCall, Shape
 from profiler_core.analysis.ledger.operators import (
     KERNEL_FREE,
@@ -29,7 +30,6 @@ _FILLS = frozenset((
     "arange", "iota", "fill", "full", "full_like", "new_full", "new_ones", "new_zeros", "ones",
     "ones_like", "zero", "zeros", "zeros_like",
 ))  # fmt: skip
-_LOOKUPS = frozenset(("embedding", "gather", "index", "index_select", "embedding_bag"))
 
 
 def counts_once(unit: Unit) -> bool:
@@ -74,31 +74,46 @@ def _of_kernel(unit: Unit, call: GeneratedCall, graph: CompiledGraph | None) -> 
     if definition is None or graph is None:
         return None
     roles = pointer_roles(definition.source)
-    sizes: list[tuple[Shape, int]] = []
-    given = _tensors(unit)
-    if given is None or len(given) < len(roles):
-        buffers = [graph.buffers.get(name) for name in call.arguments]
-        given = [
-            (entry[0], ITEM_BYTES[entry[1]])
-            for entry in buffers
-            if entry is not None and entry[1] in ITEM_BYTES
-        ]
-    sizes = given[: len(roles)]
+    sizes = _of_pointers(unit, call, graph, len(roles))
     if not roles or len(sizes) < len(roles):
         return None
-    largest_written = max(
-        (prod(shape) for role, (shape, _) in zip(roles, sizes, strict=True) if role != "read"),
-        default=0,
+    n_values = [prod(shape) for shape, _ in sizes]
+    n_read = n_values
+    if operators_of_kernel(call.name) & LOOKUPS:
+        n_read = _looked_up(n_values, roles, call, graph)
+    items = [item for _, item in sizes]
+    read = zip(roles, n_read, items, strict=True)
+    written_values = zip(roles, n_values, items, strict=True)
+    return (
+        sum(n * item for role, n, item in read if role != "written"),
+        sum(n * item for role, n, item in written_values if role != "read"),
     )
-    looks_up = bool(operators_of_kernel(call.name) & _LOOKUPS)
-    read = written = 0
-    for role, (shape, item) in zip(roles, sizes, strict=True):
-        count = prod(shape)
-        if role != "read":
-            written += count * item
-        if role != "written":
-            read += (min(count, largest_written) if looks_up else count) * item
-    return read, written
+
+
+def _looked_up(
+    n_values: Sequence[int], roles: Sequence[PointerRole], call: GeneratedCall, graph: CompiledGraph
+) -> list[int]:
+    """Values that a kernel with lookups reads of each tensor: no more than it looks up there.
+
+    Where no node says how many, no more than it writes.
+    """
+    written = (n for n, role in zip(n_values, roles, strict=True) if role != "read")
+    largest, looked_up = max(written, default=0), values_looked_up(graph, call)
+    names = [name for name in call.arguments if name in graph.buffers]
+    names += [""] * (len(n_values) - len(names))
+    return [min(n, looked_up.get(name, largest)) for n, name in zip(n_values, names, strict=False)]
+
+
+def _of_pointers(
+    unit: Unit, call: GeneratedCall, graph: CompiledGraph, n: int
+) -> list[tuple[Shape, int]]:
+    """Shapes with item sizes of the first tensors: by the trace, else by the log's buffers."""
+    given = _tensors(unit)
+    if given is not None and len(given) >= n:
+        return given[:n]
+    buffers = (graph.buffers.get(name) for name in call.arguments)
+    known = (entry for entry in buffers if entry is not None and entry[1] in ITEM_BYTES)
+    return [(shape, ITEM_BYTES[dtype]) for shape, dtype in known][:n]
 
 
 def _tensors(unit: Unit) -> list[tuple[Shape, int]] | None:
@@ -150,7 +165,7 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
         written = prod(output[0]) * ITEM_BYTES[output[1]]
     if written is None or not unit.name.startswith("aten::"):
         return None  # of another library: what it is handed may be a whole cache
-    if read is None and unit.common in _LOOKUPS:
+    if read is None and unit.common in LOOKUPS:
         read = min(sizes[0], written) + sum(sizes[1:])
     read = sum(sizes) if read is None else read
     return max(0, read - _repeated(unit)), written
@@ -190,7 +205,7 @@ def _of_unread_kernel(name: str, tensors: Sequence[tuple[Shape, int]]) -> Moved 
     it looks something up: which of its tensors are tables only the code tells.
     """
     operators = operators_of_kernel(generated_name(name))
-    if operators & _LOOKUPS:
+    if operators & LOOKUPS:
         return None
     sizes = sorted(prod(shape) * item for shape, item in tensors)
     if len(sizes) == 1 and not operators & _FILLS:

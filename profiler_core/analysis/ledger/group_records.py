@@ -1,7 +1,7 @@
 """Units that belong together -> the group that pages show: times, kernels, sources, why."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from profiler_core.analysis.categories import is_kernel
 from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once
 from profiler_core.analysis.ledger.bytes_of_call import Moved
 from profiler_core.analysis.ledger.groups import Members
+from profiler_core.analysis.ledger.looked_up import looks_up
 from profiler_core.analysis.ledger.match import Match
 from profiler_core.analysis.ledger.module_operators import OfModules
 from profiler_core.analysis.ledger.program import Phase, Program
@@ -140,13 +141,16 @@ def share(
         undecidable_ns=undecidable,
         lines=tuple(LineWork(labels, time) for labels, time in lines.items()),
         modules=_records(works),
-        counts_once=_counts_once(places, alike),
+        counts_once=_any(counts_once, places, alike),
+        looks_up=_any(looks_up, places, alike),
         largest_bytes=largest,
     )
 
 
-def _counts_once(places: Sequence[tuple[int, int]], alike: Sequence[Alike]) -> bool:
-    return any(counts_once(form.units[position]) for _, position in places for form in alike)
+def _any(
+    is_so: Callable[[Unit], bool], places: Sequence[tuple[int, int]], alike: Sequence[Alike]
+) -> bool:
+    return any(is_so(form.units[position]) for _, position in places for form in alike)
 
 
 def _n_copies(side: ReadSide, events: Sequence[int]) -> int:

@@ -96,6 +96,7 @@ class GroupSide:
     modules: tuple[ModuleWork, ...] = ()
     lines: tuple[LineWork, ...] = ()
     counts_once: bool = False  # its bytes, also what a kernel without its code changes in place
+    looks_up: bool = False  # rows of tables, which count as often as they are read
     largest_bytes: int = 0  # that one call of an operator moves; 0: not known
 
     @property

@@ -33,6 +33,10 @@ _HELPS = (
     "It only prepares or finishes what another kernel of its operator computes: the operations "
     "are told there."
 )
+_REPEATED = (
+    "Rows of tables count as often as they are looked up, no table more than once: where they "
+    "repeat it moves less."
+)
 _ONCE = (
     "A tensor that it changes in place counts once, as only its code tells which: it moves up to "
     f"twice as much, and may be at the memory's limit. Its code: {NEEDS_LOG}"
@@ -55,8 +59,9 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
 def _rates(line: Roofline) -> Iterator[str]:
     """What it moves and computes, over its time and against the peaks."""
     if line.bytes_moved is not None and line.bytes_per_s is not None:
+        least = "" if line.looks_up else "at least "
         text = (
-            f"Moves at least {format_bytes(line.bytes_moved)} per step in "
+            f"Moves {least}{format_bytes(line.bytes_moved)} per step in "
             f"{format_duration(line.time_ns)}: {format_bytes(line.bytes_per_s)}/s"
         )
         if line.memory_share is not None:
@@ -64,6 +69,8 @@ def _rates(line: Roofline) -> Iterator[str]:
             share = format_share(line.memory_share)
             text += f", {share}{more} of the memory's peak on {line.device}"
         yield f"{text}."
+        if line.looks_up:
+            yield _REPEATED
     if line.flops is not None and line.flops_per_s is not None:
         text = (
             f"Computes {format_operations(line.flops)} per step in "

@@ -184,6 +184,7 @@ def _roofline(
             of_side.n_calls,
             of_side.largest_bytes,
             counts_once=of_side.counts_once,
+            looks_up=of_side.looks_up,
         )
     )
     run = pair.number + 1 if side else 0
