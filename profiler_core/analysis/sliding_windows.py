@@ -50,16 +50,16 @@ def result_shape(
         concrete: the arguments that are no tensors, as Kineto writes them ("[1, 1]"), each in the
             place of the argument.
     """
-    given = _by_name(name, concrete)
+    given = arguments_of(name, concrete)
     if "weight" in given:
         return _convolved(shapes, given) if "gradient" not in given else None
-    pooled = _N_DIMENSIONS.search(name)
-    return _pooled(shapes, given, int(pooled[1])) if pooled is not None else None
+    n = n_pooled(name)
+    return _pooled(shapes, given, n) if n is not None else None
 
 
 def is_transposed(name: str, concrete: Sequence[str]) -> bool:
     """Does it slide its window over its result, as `nn.ConvTranspose2d` and its gradients do?"""
-    return _by_name(name, concrete).get("transposed") == "True"
+    return arguments_of(name, concrete).get("transposed") == "True"
 
 
 def gradients_asked(name: str, concrete: Sequence[str]) -> tuple[bool, bool, bool]:
@@ -67,12 +67,13 @@ def gradients_asked(name: str, concrete: Sequence[str]) -> tuple[bool, bool, boo
 
     Those of input and weight, where the trace does not say.
     """
-    mask = _by_name(name, concrete).get("output_mask", "").strip("[]").split(",")
+    mask = arguments_of(name, concrete).get("output_mask", "").strip("[]").split(",")
     asked = [item.strip() == "True" for item in mask]
     return (asked[0], asked[1], asked[2]) if len(asked) == 3 else (True, True, False)
 
 
-def _by_name(name: str, concrete: Sequence[str]) -> dict[str, str]:
+def arguments_of(name: str, concrete: Sequence[str]) -> dict[str, str]:
+    """What is recorded of its arguments, by their names; empty for another operator."""
     return dict(zip(_ARGUMENTS.get(name, ()), concrete, strict=False))
 
 
@@ -82,13 +83,13 @@ def _convolved(shapes: Sequence[Sequence[int] | None], given: Mapping[str, str])
         return None
     n = len(weight) - 2
     window = weight[2:]
-    stride, padding, dilation = (_each(given, key, n) for key in ("stride", "padding", "dilation"))
+    stride, padding, dilation = slide_arguments(given, n)
     if stride is None or padding is None or dilation is None or min(stride) < 1:
         return None
     batch, size = values[: -n - 1], values[-n:]
     reach = [d * (k - 1) - 2 * p for d, k, p in zip(dilation, window, padding, strict=True)]
     if given.get("transposed") == "True":
-        added, groups = _each(given, "output_padding", n), given.get("groups", "")
+        added, groups = one_each(given, "output_padding", n), given.get("groups", "")
         if added is None or not is_whole(groups):
             return None
         slides = zip(size, stride, reach, added, strict=True)
@@ -105,11 +106,11 @@ def _pooled(
     if values is None or len(values) <= n:
         return None
     if "output_size" in given:
-        size = _each(given, "output_size", n)
+        size = one_each(given, "output_size", n)
         return (*values[:-n], *size) if size is not None else None
-    window, padding = _each(given, "kernel_size", n), _each(given, "padding", n)
-    stride = window if given.get("stride") == "[]" else _each(given, "stride", n)
-    dilation = _each(given, "dilation", n) if "dilation" in given else [1] * n
+    window, padding = one_each(given, "kernel_size", n), one_each(given, "padding", n)
+    stride = strides_of_pooling(given, n)
+    dilation = one_each(given, "dilation", n) if "dilation" in given else [1] * n
     if window is None or stride is None or padding is None or dilation is None or min(stride) < 1:
         return None
     out = []
@@ -124,7 +125,28 @@ def _pooled(
     return (*values[:-n], *out)
 
 
-def _each(given: Mapping[str, str], argument: str, n: int) -> list[int] | None:
+def in_their_places(name: str, given: Mapping[str, str]) -> tuple[str, ...]:
+    """Arguments by their names as `concrete` has them."""
+    return tuple(given.get(argument, "") for argument in _ARGUMENTS[name])
+
+
+def n_pooled(name: str) -> int | None:
+    """Along how many dimensions it pools; None: it is no pooling."""
+    pooled = _N_DIMENSIONS.search(name)
+    return None if pooled is None else int(pooled[1])
+
+
+def slide_arguments(given: Mapping[str, str], n: int) -> tuple[list[int] | None, ...]:
+    """Stride, padding and dilation of a convolution, each one a dimension."""
+    return tuple(one_each(given, key, n) for key in ("stride", "padding", "dilation"))
+
+
+def strides_of_pooling(given: Mapping[str, str], n: int) -> list[int] | None:
+    """One a dimension: where none are given, those of its window."""
+    return one_each(given, "kernel_size" if given.get("stride") == "[]" else "stride", n)
+
+
+def one_each(given: Mapping[str, str], argument: str, n: int) -> list[int] | None:
     """A list's values, one a dimension; None where they are not recorded."""
     text = given.get(argument, "")
     values = whole_numbers(text) if text.startswith("[") else None

@@ -1,8 +1,6 @@
 """Operators with the device time that they launched: what stakes are estimated from.
 
-A product's floor is the roofline: its floating-point operations at the device's dense peak, or its
-tensors once through the memory, whichever takes longer. Under a CUDA graph there are no operators,
-and so no shapes.
+Under a CUDA graph there are no operators, and so no shapes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,13 +13,13 @@ import numpy.typing as npt
 import polars as pl
 
 from profiler_core.analysis.categories import COPIES, PRODUCT_CATEGORIES, categorise
-from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.operator_arguments import (
     has_unsized_list,
     inputs_and_results,
     json_list,
 )
 from profiler_core.analysis.sliding_windows import gradients_asked, is_transposed, result_shape
+from profiler_core.analysis.window_reads import values_read
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import Trace
 
@@ -149,8 +147,10 @@ class OpWork:
         return 2 * prod(slid_over) * prod(weight[1:])
 
     def least_bytes(self, item: int) -> int:
-        """Its arguments once, at `item` bytes an element; the result is not counted."""
-        return sum(prod(dim) for dim in self.dims if dim) * item
+        """What it reads of its arguments, at `item` bytes a value; the result is not counted."""
+        shapes = [dim or None for dim in self.dims]
+        read = values_read(self.name, shapes, self.concrete)
+        return sum(read or (prod(dim) for dim in self.dims if dim)) * item
 
 
 def _matrix_flops(matrices: tuple[tuple[int, ...], ...]) -> int | None:
@@ -350,51 +350,3 @@ def _dims(text: str | None) -> tuple[tuple[int, ...], ...]:
 
 def _texts(text: str | None) -> tuple[str, ...]:
     return tuple(str(item) for item in json_list(text))
-
-
-def floor_ns(op: OpWork, flops_per_s: float, peaks: DevicePeaks, item: int) -> float | None:
-    """The least time that one call of a product can take; None where its shapes are not known.
-
-    Args:
-        op: the product.
-        flops_per_s: the device's dense peak in the type that it is to be computed in.
-        peaks: of the device.
-        item: bytes an element of that type.
-    """
-    flops = op.flops
-    if flops is None:
-        return None
-    return 1e9 * max(flops / flops_per_s, op.least_bytes(item) / peaks.memory_bytes_per_s)
-
-
-@dataclass(frozen=True)
-class Headroom:
-    """Products against their floors, ns per step."""
-
-    time_ns: float  # of those whose shapes are known
-    floor_ns: float
-    flops: float
-
-    @property
-    def at_most_ns(self) -> float:
-        """What could be won if every product ran at its floor."""
-        return max(0.0, self.time_ns - self.floor_ns)
-
-
-def headroom(
-    ops: Iterable[tuple[OpWork, float | None, int]], peaks: DevicePeaks, n_steps: int
-) -> Headroom | None:
-    """Add up products, each with the peak and the bytes of the type it is to be computed in.
-
-    A product that already is at its floor counts with its own time. None: no shape is known.
-    """
-    time = floor = flops = 0.0
-    for op, peak, item in ops:
-        bound_ns = None if peak is None else floor_ns(op, peak, peaks, item)
-        if bound_ns is not None:
-            time += op.time_ns
-            floor += sum(min(bound_ns, time_ns) for time_ns in op.times_ns)
-            flops += (op.flops or 0) * len(op.times_ns)
-    if time == 0:
-        return None
-    return Headroom(time / n_steps, floor / n_steps, flops / n_steps)

@@ -11,7 +11,8 @@ from dataclasses import replace
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.finding_rules.facts import Facts
-from profiler_core.analysis.finding_rules.op_work import OpWork, floor_ns, headroom
+from profiler_core.analysis.finding_rules.floors import floor_ns, headroom
+from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.what_if.change import Change, Lever
 from profiler_core.analysis.what_if.prediction import Prediction

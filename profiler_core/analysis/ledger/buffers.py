@@ -14,6 +14,7 @@ _RENAMED = re.compile(
 _VIEW = re.compile(
     r"\breinterpret_tensor\((?P<of>\w+), \((?P<shape>[\d, ]*)\), \((?P<stride>[\d, ]*)\), \d+\)"
 )
+_BY_NAME = re.compile(r"\b(?P<name>\w+)=(?:\((?P<numbers>[\d, ]*)\)|(?P<word>\w+))")
 NO_BUFFER = frozenset(("reinterpret_tensor", "stream", "stream0", "out"))
 
 
@@ -70,6 +71,20 @@ def viewed(code: str, line: int) -> Mapping[str, int]:
         values[view["of"]] = values.get(view["of"], 0) + n
     otherwise = set(re.findall(r"\w+", _VIEW.sub("", row)))
     return {name: n for name, n in values.items() if name not in otherwise}
+
+
+def given_by_name(code: str, line: int) -> Mapping[str, str]:
+    """What a call is handed by name, as Kineto writes it: `stride=(2, 2)` is "[2, 2]".
+
+    Args:
+        code: the generated module.
+        line: of the call, 1-based.
+    """
+    row = "".join(_rows(code)[line - 1 : line])
+    return {
+        given["name"]: given["word"] or f"[{', '.join(map(str, _integers(given['numbers'])))}]"
+        for given in _BY_NAME.finditer(row)
+    }
 
 
 @lru_cache(maxsize=4)  # the calls of one module are asked for one after the other

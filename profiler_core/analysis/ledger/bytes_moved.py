@@ -1,15 +1,15 @@
 """Bytes that an operator or kernel must read and write at least, from shapes and dtypes.
 
 Each tensor is counted once, as large as its shape, of what is expanded without the repeats; a table
-that is only looked up counts as what is looked up. Caches are not considered: bytes over time is an
-effective bandwidth and may exceed the memory's (docs/counters.md). None where a shape is not known,
-never 0.
+that is only looked up counts as what is looked up, and what a window slides over without the values
+that its stride skips. Caches are not considered: bytes over time is an effective bandwidth and may
+exceed the memory's (docs/counters.md). None where a shape is not known, never 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
-from profiler_core.analysis.ledger.buffers import viewed
+from profiler_core.analysis.ledger.buffers import given_by_name, viewed
 from profiler_core.analysis.ledger.bytes_of_call import Moved, bytes_of_call
 from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
 from profiler_core.analysis.ledger.graph_calls import generated_name, is_generated
@@ -22,9 +22,11 @@ from profiler_core.analysis.ledger.operators import (
 )
 from profiler_core.analysis.ledger.work_units import Unit, WindowCall
 from profiler_core.analysis.operator_arguments import OPERANDS
-from profiler_core.analysis.sliding_windows import gradients_asked, result_shape
+from profiler_core.analysis.sliding_windows import gradients_asked, in_their_places, result_shape
+from profiler_core.analysis.window_reads import values_read
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 
+_CONVOLUTION = "aten::convolution"
 _INDEX_BYTES = ITEM_BYTES["long int"]  # of where a maximum was
 _FILLS = frozenset((
     "arange", "iota", "fill", "full", "full_like", "new_full", "new_ones", "new_zeros", "ones",
@@ -133,14 +135,24 @@ def _of_buffers(call: GeneratedCall, graph: CompiledGraph) -> Moved | None:
     names = dict.fromkeys((*call.arguments, call.result))
     if any(name.startswith("buf") and name not in graph.buffers for name in names):
         return None  # the rest would be too few
-    views = viewed(graph.code, call.line)
+    read = {**_read_by_windows(call, graph), **viewed(graph.code, call.line)}
     entries = [(name, *graph.buffers[name]) for name in names if name in graph.buffers]
     sizes = [
-        min(prod(shape), views.get(name, prod(shape))) * ITEM_BYTES[dtype]
+        min(prod(shape), read.get(name, prod(shape))) * ITEM_BYTES[dtype]
         for name, shape, dtype in entries
         if dtype in ITEM_BYTES
     ]
     return (sum(sizes[:-1]), sizes[-1]) if len(sizes) >= 2 else None
+
+
+def _read_by_windows(call: GeneratedCall, graph: CompiledGraph) -> Mapping[str, int]:
+    """Values that a convolution reads of the buffers that it is handed whole."""
+    given = in_their_places(_CONVOLUTION, given_by_name(graph.code, call.line))
+    names = call.arguments[:2]
+    if operator(call.name) != operator(_CONVOLUTION) or not graph.buffers.keys() >= set(names):
+        return {}  # another, or of a view, whose shape is not the buffer's
+    shapes = [graph.buffers[name][0] for name in names]
+    return dict(zip(names, values_read(_CONVOLUTION, shapes, given) or (), strict=False))
 
 
 def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
@@ -168,16 +180,27 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     if read is None and unit.common in LOOKUPS:
         read = min(sizes[0], written) + sum(sizes[1:])
     read = sum(sizes) if read is None else read
-    return max(0, read - _repeated(unit)), written
+    return max(0, read - _not_read(unit)), written
 
 
-def _repeated(unit: Unit) -> int:
-    """Bytes of values that its tensors show several times, as `expand` does: their stride is 0."""
+def _not_read(unit: Unit) -> int:
+    """Bytes of its tensors that are repeats or that no window of a convolution or pooling meets.
+
+    What `expand` shows several times has a stride of 0.
+    """
+    call = unit.window
+    met = None if call is None else values_read(call.name, call.shapes, call.concrete)
     n_bytes = 0
-    for shape, strides, dtype in zip(unit.shapes, unit.strides, unit.dtypes, strict=False):
-        if shape is not None and strides is not None and len(strides) == len(shape):
-            own = prod(n for n, stride in zip(shape, strides, strict=True) if stride)
-            n_bytes += (prod(shape) - own) * ITEM_BYTES.get(dtype, 0)
+    for position, (shape, dtype) in enumerate(zip(unit.shapes, unit.dtypes, strict=False)):
+        if shape is None:
+            continue
+        strides = unit.strides[position] if position < len(unit.strides) else None
+        read = prod(shape)
+        if strides is not None and len(strides) == len(shape):
+            read = prod(n for n, stride in zip(shape, strides, strict=True) if stride)
+        if call is not None and met is not None and position < len(met):
+            read = read * met[position] // max(1, prod(call.shapes[position] or ()))
+        n_bytes += (prod(shape) - read) * ITEM_BYTES.get(dtype, 0)
     return n_bytes
 
 
@@ -232,8 +255,10 @@ def _of_gradients(call: WindowCall | None, tensors: Sequence[tuple[Shape, int]])
     gradient, values, weight = (prod(shape) * item for shape, item in tensors[:3])
     name, concrete = (call.name, call.concrete) if call is not None else ("", ())
     of_input, of_weight, of_bias = gradients_asked(name, concrete)
+    read = None if call is None else values_read(name, call.shapes, concrete)
+    if read is None:
+        n_bytes = gradient + of_weight * values + of_input * weight
+    else:
+        n_bytes = sum(n * item for n, (_, item) in zip(read, tensors, strict=False))
     (_, n_channels, *_), item = tensors[0]
-    return (
-        gradient + of_weight * values + of_input * weight,
-        of_input * values + of_weight * weight + of_bias * n_channels * item,
-    )
+    return n_bytes, of_input * values + of_weight * weight + of_bias * n_channels * item
