@@ -12,10 +12,19 @@ def callers_of(trace: Trace, name: str) -> tuple[str, ...]:
     Returns:
         () where any call of it is outermost itself.
     """
-    # Kept: every dossier of an operator asks, and a large trace is sorted for it.
-    outermost = trace.derived("outermost operators", outermost_operators)
-    callers = _callers(trace, name, outermost)
+    callers = _outermost(trace, name)
     return () if name in callers else callers
+
+
+def callers_beside(trace: Trace, name: str) -> tuple[str, ...]:
+    """The outermost operators that call one whose other calls may be outermost themselves."""
+    return tuple(caller for caller in _outermost(trace, name) if caller != name)
+
+
+def _outermost(trace: Trace, name: str) -> tuple[str, ...]:
+    """The outermost operators that calls of one lie in, or are; the most frequent first."""
+    # Kept: every dossier of an operator asks, and a large trace is sorted for it.
+    return _callers(trace, name, trace.derived("outermost operators", outermost_operators))
 
 
 def callers_on_cpu(trace: Trace, name: str) -> tuple[str, ...]:

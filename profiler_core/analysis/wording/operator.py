@@ -1,7 +1,9 @@
 """What the dossier of an operator says: its time, who calls it, and what its time is of."""
 
 from collections.abc import Mapping, Sequence
+from math import isclose
 
+from profiler_core.analysis.dossier.elsewhere import CountedElsewhere
 from profiler_core.analysis.dossier.record import RunTime
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.wording.dossier import times_answer
@@ -60,6 +62,26 @@ def operator_about(row: OperatorRow | None, candidate: str) -> tuple[str, ...]:
     return (
         f"{format_duration(shared_ns)} of it in {candidate} is its part of kernels that replace "
         "other operators too, in proportion to the time that each took before.",
+    )
+
+
+def elsewhere_about(counted: CountedElsewhere) -> str:
+    """What all its calls take in a run, and what of that counts under which other operators."""
+    parts = []
+    if counted.inside_ns:
+        inside = format_duration(counted.inside_ns)
+        parts.append(f"{inside} of it is inside of {callers_text(counted.callers)}")
+    if counted.replacing_ns:
+        replacing = format_duration(counted.replacing_ns)
+        parts.append(f"{replacing} of it replaces {callers_text(counted.replaced)}")
+    too = ", too" if counted.is_here_too else ""
+    calls = format_duration(counted.calls_ns)
+    if isclose(counted.replacing_ns, counted.calls_ns):
+        replaced = callers_text(counted.replaced)
+        return f"Its calls in {counted.label} replace {replaced} and count there{too}."
+    return (
+        f"In {counted.label} its own calls take {calls} per step: {listed(parts)} and counts "
+        f"there{too}."
     )
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from math import isclose
 
 from profiler_core.analysis.dossier.callers import callers_of, callers_on_cpu
+from profiler_core.analysis.dossier.elsewhere import SAME_TIME, counted_elsewhere
 from profiler_core.analysis.dossier.launches import started_by
 from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
 from profiler_core.analysis.dossier.roofline import what_computes
@@ -19,6 +20,7 @@ from profiler_core.analysis.wording.dossier import (
 )
 from profiler_core.analysis.wording.operator import (
     callers_about,
+    elsewhere_about,
     inside_about,
     operator_about,
     operator_answer,
@@ -36,8 +38,6 @@ from profiler_core.session.dossier.common import (
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
 from profiler_core.session.dossier.where import sources_of_operator
 from profiler_core.session.pair import Pair
-
-_SAME_TIME = 1e-3  # what sums of the same calls differ by at most, relative
 
 
 def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -59,13 +59,19 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     times = _own_times(comparison, works, name)
     further: tuple[RunTime, ...] = ()
     about: tuple[str, ...] = ()
-    callers = _callers(comparison, works, name)
+    own = times
     if pair is not None:
-        own = times
         times, about = _beside_baseline(pair, groups, name, own)
         others = {run: of_run for run, of_run in became.items() if run != pair.number + 1}
         further, of_others = _of_others(comparison, others, name, own)
         about += of_others
+    counted_ns = {time.label: time.time_ns for time in (*times, *further)}
+    callers = {  # of runs whose time is that of its calls, and not what the ledger has of it
+        time.label: names
+        for time in own
+        if (names := _callers_in(comparison, works, time.run, name))
+        and counted_ns.get(time.label) == time.time_ns
+    }
     return Dossier(
         item=item,
         kind="operator",
@@ -80,7 +86,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
             *copies_about(groups),
             *inside_about((*times, *further)),
             *callers_about(callers),
-            *about,
+            *dict.fromkeys(about),  # each candidate says the same of the baseline
         ),
         times=tuple(sorted((*times, *further), key=lambda time: time.run)),
         modules=modules_of(groups),
@@ -97,16 +103,11 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     )
 
 
-def _callers(
-    comparison: Comparison, works: dict[int, tuple[OpWork, ...]], name: str
-) -> dict[str, tuple[str, ...]]:
-    """Label of a run that calls it inside of other operators alone -> these."""
-    of_runs = {
-        comparison.labels[number]: callers_of(comparison.runs[number].required_trace(), name)
-        for number, ops in works.items()
-        if ops
-    }
-    return {label: names for label, names in of_runs.items() if names}
+def _callers_in(
+    comparison: Comparison, works: dict[int, tuple[OpWork, ...]], number: int, name: str
+) -> tuple[str, ...]:
+    """The operators that call it in a run, where each of its calls there is inside of one."""
+    return callers_of(comparison.runs[number].required_trace(), name) if works[number] else ()
 
 
 def _calling(callers: dict[str, tuple[str, ...]]) -> tuple[Relation, ...]:
@@ -208,7 +209,19 @@ def _beside_baseline(
     own_of = {time.run: time for time in own if time.time_ns is not None or time.inside}
     of_ledger = _ledger_times(pair, groups, name, row)
     times = [time if time.time_ns else own_of.get(time.run, time) for time in of_ledger]
-    return tuple(times), operator_about(row, pair.labels[1])
+    has_row = row is not None and not row.is_only_in_candidate
+    elsewhere = (
+        counted_elsewhere(
+            time.label, pair.runs[side].required_trace(), name, time.time_ns, groups, side,
+            is_here_too=not has_row,
+        )
+        for side, run in enumerate((0, pair.number + 1))
+        if (time := own_of.get(run)) is not None and time.time_ns
+    )  # fmt: skip
+    return tuple(times), (
+        *operator_about(row, pair.labels[1]),
+        *(elsewhere_about(counted) for counted in elsewhere if counted is not None),
+    )
 
 
 def _of_others(
@@ -247,7 +260,7 @@ def _ledger_times(
         ns = sum(ns for ns, _ in calls) if calls else None
         if row is not None and not row.is_only_in_candidate:
             calls_ns, ns = ns, row.step_ns(side)
-            if side and not (calls_ns is not None and isclose(calls_ns, ns, rel_tol=_SAME_TIME)):
+            if side and not (calls_ns is not None and isclose(calls_ns, ns, rel_tol=SAME_TIME)):
                 n = None  # kernels that replaced other calls are in the time
         times.append(RunTime(run, pair.labels[side], ns, n))
     return tuple(times)
