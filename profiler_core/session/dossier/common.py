@@ -184,6 +184,12 @@ def modules_of(groups: Iterable[FusionGroup]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(group.module for group in groups if group.module))
 
 
+def are_in_one_precision(pair: Pair) -> bool:
+    """Are the types of the baseline's operators those of the candidate, as far as files say?"""
+    before, after = (run.record.spec.get("precision") for run in pair.runs)
+    return bool(before == after)
+
+
 def peaks_of_run(comparison: Comparison, run: int) -> DevicePeaks | None:
     """What the device of a run can do at best; None: it is not known."""
     summary = comparison.sides[run].summary

@@ -33,6 +33,7 @@ from profiler_core.analysis.work import device_work
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
+    are_in_one_precision,
     kernels_of_groups,
     modules_of,
     operators_of_groups,
@@ -161,8 +162,7 @@ def _computed(pair: Pair, recorded: Sequence[tuple[OpWork, ...]]) -> list[tuple[
         recorded: the calls of either side.
     """
     before, after = recorded
-    precisions = [run.record.spec.get("precision") for run in pair.runs]
-    if not after and precisions[0] == precisions[1]:
+    if not after and are_in_one_precision(pair):
         after = matched_products(before, pair.ledger, PRODUCT_CATEGORIES)
     return [before, after]
 

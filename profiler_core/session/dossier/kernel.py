@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.categories import CATEGORIES, PRODUCT_CATEGORIES
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.dossier.callers import callers_on_cpu
 from profiler_core.analysis.dossier.generated import (
@@ -27,12 +27,14 @@ from profiler_core.analysis.dossier.record import (
     RunTime,
     TimelineEvent,
 )
+from profiler_core.analysis.dossier.replayed_kernel import replayed_products
 from profiler_core.analysis.dossier.roofline import Roofline, marked, roofline, what_computes
-from profiler_core.analysis.finding_rules.op_work import OpWork
+from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
 from profiler_core.analysis.in_its_place import in_its_place
 from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.launches import is_graph_launch
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.ranks.collective_kinds import kind_of
 from profiler_core.analysis.ranks.kernel_times import COMMUNICATION
@@ -48,11 +50,12 @@ from profiler_core.analysis.wording.dossier import (
     missing_of_some,
 )
 from profiler_core.analysis.wording.operator import inside_about, place_about
+from profiler_core.analysis.work import device_work
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.session.comparison import Comparison
-from profiler_core.session.dossier.common import peaks_of_run, related_groups
-from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of
+from profiler_core.session.dossier.common import are_in_one_precision, peaks_of_run, related_groups
+from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
 from profiler_core.session.dossier.where import (
     modules_at,
     places_of_kernel,
@@ -124,6 +127,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
                 launches,
                 is_collective=row.category == COMMUNICATION,
                 unsized=[side.label for side in present if side.is_unsized],
+                without_flops=_without_flops(present, row),
             ),
         ),
     )
@@ -143,6 +147,13 @@ def _rooflines(sides: Sequence["_Side"], row: KernelRow) -> tuple[Roofline, ...]
     helps = is_product_helper(row.name)
     lines = (marked(side.roofline, (row.category,), only_helps=helps) for side in sides)
     return tuple(filter(None, lines))
+
+
+def _without_flops(sides: Sequence["_Side"], row: KernelRow) -> tuple[str, ...]:
+    """The replays in which it computes products that nothing tells the shapes of."""
+    if row.category not in PRODUCT_CATEGORIES or is_product_helper(row.name):
+        return ()
+    return tuple(side.label for side in sides if side.is_replayed and not side.products)
 
 
 def _launches(sides: Sequence["_Side"]) -> tuple[Launch, ...]:
@@ -197,6 +208,7 @@ def _missing_of_runs(
     *,
     is_collective: bool,
     unsized: Sequence[str],
+    without_flops: Sequence[str],
 ) -> tuple[str, ...]:
     moves = is_collective and any(side.moved for side in sides)
     return missing_of_kernel_runs(
@@ -207,6 +219,7 @@ def _missing_of_runs(
         has_code=any(side.generated_calls for side in sides),
         has_occupancy=any(launch.occupancy_pct is not None for launch in launches),
         unsized=unsized,
+        without_flops=without_flops,
         has_unsized_list=any(side.takes_unsized_lists for side in sides),
     )
 
@@ -235,8 +248,27 @@ class _Side:
 
     @cached_property
     def products(self) -> tuple[OpWork, ...]:
-        """Matrix products and convolutions that it computes, or a part of them."""
-        return kernel_products(self.run.required_trace(), self.calls.name)
+        """Matrix products and convolutions that it computes, or a part of them.
+
+        Of a replay those of the baseline that it is surely matched with.
+        """
+        own = kernel_products(self.run.required_trace(), self.calls.name)
+        if own or not self.is_replayed:
+            return own
+        pairs = pairs_with_ledger(self.comparison)
+        pair = next((pair for pair in pairs if pair.number + 1 == self.number), None)
+        before = pair.baseline.worked_trace if pair is not None else None
+        if pair is None or before is None or not are_in_one_precision(pair):
+            return ()
+        if device_work(before).height != pair.ledger.baseline_group.size:
+            return ()  # the ledger is of another rank than this trace
+        return replayed_products(product_work(before), pair.ledger, self.calls.name)
+
+    @property
+    def is_replayed(self) -> bool:
+        """Is it started by CUDA graphs alone?"""
+        launches = self.calls.by_launch
+        return bool(launches) and all(map(is_graph_launch, launches))
 
     @property
     def roofline(self) -> Roofline | None:
