@@ -582,7 +582,8 @@ def test_a_break_has_no_advice_that_is_for_another() -> None:
     """Below the advice for a print the finding about both gave the one for `.item()`."""
     breaky = Comparison.open([BREAKY / "eager", BREAKY / "default"])
     printed = dossier(breaky, break_item(1, 1))
-    (about_both,) = (finding for finding in printed.findings if finding.key == "graph_breaks")
+    findings = (each.finding for each in printed.findings)
+    (about_both,) = (finding for finding in findings if finding.key == "graph_breaks")
     assert about_both.advice == ""
     assert "capture_scalar_outputs" not in about_both.title
 

@@ -143,6 +143,14 @@ class Advice:
 
 
 @dataclass(frozen=True)
+class StandsOut:
+    """A finding whose evidence the thing is."""
+
+    finding: Finding
+    label: str = ""  # of the candidate in which it stands out; "": it goes without saying
+
+
+@dataclass(frozen=True)
 class Dossier:
     """All of it."""
 
@@ -169,7 +177,7 @@ class Dossier:
     generated: tuple[GeneratedCode, ...] = ()
     on_timeline: tuple[TimelineEvent, ...] = ()
     steps_on_timeline: tuple[TimelineStep, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[StandsOut, ...] = ()
     missing: tuple[str, ...] = field(default=())
     page: str = ""  # that shows what a finding is about; "": it is no finding
     filters: tuple[tuple[str, str], ...] = ()  # of that page, as parameters of its address

@@ -2,7 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from profiler_core.analysis.dossier.record import Dossier, Related, Relation, RelationKind
+from profiler_core.analysis.dossier.record import (
+    Dossier,
+    Related,
+    Relation,
+    RelationKind,
+    StandsOut,
+)
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item, ItemKind, finding_item, kernel_item
 from profiler_core.analysis.kernel_sides import KernelRow
@@ -80,6 +86,26 @@ def findings_of(comparison: Comparison, run: int) -> tuple[Finding, ...]:
         return (pair.findings if pair is not None else comparison.baseline.alone.findings) or ()
     except FusionscopeError:  # a note of the page's own says it
         return ()
+
+
+def findings_about(comparison: Comparison, item: Item) -> tuple[StandsOut, ...]:
+    """Each finding that names this very thing as evidence, and no other.
+
+    What is of one run by its key has those of that run. Of a name all candidates have it, the one
+    that pages show first before the others.
+    """
+    has_several = item.run is None and len(comparison.pairs) > 1
+    if item.run is not None or not comparison.pairs:
+        runs = [item.run or 0]
+    else:
+        first = comparison.shown_first + 1
+        runs = sorted(range(1, len(comparison.pairs) + 1), key=lambda run: run != first)
+    return tuple(
+        StandsOut(finding, comparison.labels[run] if has_several else "")
+        for run in runs
+        for finding in findings_of(comparison, run)
+        if item in finding.items
+    )
 
 
 def _evidence(comparison: Comparison, run: int, finding: Finding) -> Iterable[Relation]:

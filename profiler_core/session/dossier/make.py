@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from profiler_core.analysis.dossier.record import Dossier, Relation
-from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item, ItemKind
 from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.breaks import break_dossier, skip_dossier
 from profiler_core.session.dossier.event import event_dossier
-from profiler_core.session.dossier.finding import finding_dossier, findings_of
+from profiler_core.session.dossier.finding import finding_dossier, findings_about
 from profiler_core.session.dossier.group import group_dossier
 from profiler_core.session.dossier.kernel import kernel_dossier
 from profiler_core.session.dossier.operator import operator_dossier
@@ -43,10 +42,9 @@ def dossier(comparison: Comparison, item: Item) -> Dossier:
 
 def _made(comparison: Comparison, item: Item) -> Dossier:
     made = _of_cut_traces(comparison, _MAKERS[item.kind](comparison, item))
-    about = {item, *_members(made)}
-    every = _findings_about(comparison, about)
+    every = findings_about(comparison, item)
     if made.advice is not None:  # its own; that of a finding about several may be for another
-        every = tuple(replace(finding, advice="") for finding in every)
+        every = tuple(replace(each, finding=replace(each.finding, advice="")) for each in every)
     return replace(made, findings=every, is_of_cpu=_is_of_cpu(comparison))
 
 
@@ -88,15 +86,3 @@ def _without_times(relation: Relation, cut: Sequence[str]) -> Relation:
         note = "" if relation.kind == "kernels" else entry.note
         entries.append(replace(entry, note=note, times_ns=times))
     return replace(relation, entries=tuple(entries))
-
-
-def _members(made: Dossier) -> set[Item]:
-    """What is as good as the thing itself: a finding about one of equal groups is about each."""
-    entries = (e for r in made.relations if r.kind == "members" for e in r.entries)
-    return {entry.item for entry in entries if entry.item is not None}
-
-
-def _findings_about(comparison: Comparison, items: set[Item]) -> tuple[Finding, ...]:
-    """Findings of the pair that pages show first that name one of these as evidence."""
-    every = findings_of(comparison, comparison.shown_first + 1 if comparison.pairs else 0)
-    return tuple(finding for finding in every if items & set(finding.items))

@@ -81,7 +81,14 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         n_columns=_n_columns(dossier),
         counted=_counted(dossier),
         advice=dossier.advice,
-        findings=finding_rows(dossier.findings),
+        findings=[
+            (each.label, row)
+            for each, row in zip(
+                dossier.findings,
+                finding_rows(each.finding for each in dossier.findings),
+                strict=True,
+            )
+        ],
         relations=[
             (relation, _named(relation)) for relation in dossier.relations if relation.entries
         ],
