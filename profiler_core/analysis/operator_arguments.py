@@ -95,6 +95,15 @@ def tensor_texts(dims: str | None, types: str | None) -> list[str]:
     ]
 
 
+def lists_of_shapes(dims: str | None, types: str | None) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """Of each argument that is a list of tensors their shapes; () for a list without shapes."""
+    return tuple(
+        tuple(tuple(n for n in shape if isinstance(n, int)) for shape in shapes)
+        for kind, shapes in zip(json_list(types), json_list(dims), strict=False)
+        if kind == _LIST and isinstance(shapes, list) and all(isinstance(s, list) for s in shapes)
+    )
+
+
 def has_unsized_list(dims: str | None, types: str | None) -> bool:
     """Is an argument a list of tensors whose shapes torch left out?
 

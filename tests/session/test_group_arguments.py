@@ -70,16 +70,31 @@ def test_a_group_is_handed_what_its_operators_recorded(
     assert not [text for text in made.missing if text.startswith("Inputs")]
 
 
-def test_of_lists_of_tensors_the_types_are_not_recorded() -> None:
-    """ "Not all of its shapes were recorded" stood there of [[[32, 256]], [[32, 256]], []]."""
+def test_of_lists_of_tensors_the_kernel_has_the_type() -> None:
+    """A trace has none: "not all of its shapes were recorded" stood there of [[[32, 256]], …]."""
     runs = [SAMPLES / "breaky" / variant for variant in ("eager", "reduce-overhead")]
     made = dossier_of(runs, "_foreach_copy")
     (path,) = runs[1].glob("trace.json*")
     (call, *_) = (e for e in read_events(path) if e.get("name") == "aten::_foreach_copy_")
     assert call["args"]["Input Dims"] == [[[32, 256]], [[32, 256]], []]
     assert [each.inputs for each in made.arguments] == ["[32×256] · [32×256]"]
-    (why,) = (text for text in made.missing if text.startswith("How many bytes"))
-    assert why.endswith("of lists of tensors a trace has the shapes without their types.")
+    kernels = {e["name"] for e in read_events(path) if "multi_tensor_apply" in e.get("name", "")}
+    assert all("::Copy<float, float>" in name for name in kernels) and kernels
+    (line,) = made.rooflines
+    assert line.bytes_moved == 2 * 4 * 32 * 256
+    assert not [text for text in made.missing if text.startswith("How many bytes")]
+
+
+def test_of_long_lists_no_shapes_are_recorded() -> None:
+    """ "Not all of its shapes were recorded", and that no operator has any, stood there."""
+    made = dossier_of([SAMPLES / "ddp" / variant for variant in ("eager", "default")],
+                      "_foreach_add")  # fmt: skip
+    why = "torch records no shapes of lists of over 30 tensors."
+    assert [text for text in made.missing if why in text] == [
+        f"How many bytes it moves is not known: {why}",
+        f"Inputs are not known: {why}",
+    ]
+    assert not any(text.startswith("Inputs and outputs") for text in made.missing)
 
 
 def test_a_generated_kernel_shows_all_that_it_is_handed_and_writes() -> None:

@@ -62,7 +62,7 @@ def _calls(
     """Each unit with its bytes, or the calls inside it that launch its kernels with theirs."""
     for unit in units:
         parts = parts_of(unit) if unit.call is None else [unit]
-        moved = [bytes_of(part, None) for part in parts] if len(parts) > 1 else [None]
+        moved = [None] if parts[0] is unit else [bytes_of(part, None) for part in parts]
         if None not in moved:
             yield from zip(parts, moved, strict=True)
         else:

@@ -20,7 +20,7 @@ from profiler_core.analysis.ledger.operators import (
     operator,
     operators_of_kernel,
 )
-from profiler_core.analysis.ledger.work_units import Unit, WindowCall
+from profiler_core.analysis.ledger.work_units import Unit, WindowCall, parts_of
 from profiler_core.analysis.operator_arguments import OPERANDS
 from profiler_core.analysis.sliding_windows import gradients_asked, in_their_places, result_shape
 from profiler_core.analysis.window_reads import values_read
@@ -63,7 +63,7 @@ def bytes_of(
         if not call.result and len(tensors) > 1:  # handed its result as the last tensor, `out=`
             sizes = [prod(shape) * item for shape, item in tensors]
             return sum(sizes[:-1]), sizes[-1]
-    return _of_operator(unit, output)
+    return _of_lists(unit) if unit.lists else _of_operator(unit, output)
 
 
 def _fills_for(unit: Unit, call: GeneratedCall) -> bool:
@@ -183,6 +183,22 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     return max(0, read - _not_read(unit)), written
 
 
+def _of_lists(unit: Unit) -> Moved | None:
+    """Of an operator with lists; else of the calls inside it that start its kernels.
+
+    `einsum` calls `bmm`. What a node says of the result is not all that such an operator takes.
+    """
+    read, written = _of_call(unit)
+    if read is not None and written is not None:
+        return read, written
+    parts = [part for part in parts_of(unit) if part.name != unit.name]
+    moved = [bytes_of(part, None) for part in parts]
+    known = [each for each in moved if each is not None]
+    if not known or len(known) < len(moved):
+        return None
+    return sum(read for read, _ in known), sum(written for _, written in known)
+
+
 def _not_read(unit: Unit) -> int:
     """Bytes of its tensors that are repeats or that no window of a convolution or pooling meets.
 
@@ -206,7 +222,10 @@ def _not_read(unit: Unit) -> int:
 
 def _of_call(unit: Unit) -> Moved | tuple[None, None]:
     """By the arguments of the call, the result as wide as what computes it, under autocast."""
-    moved = bytes_of_call(OperatorCall.recorded(unit.name, unit.shapes, unit.dtypes, unit.scalars))
+    call = OperatorCall.recorded(
+        unit.name, unit.shapes, unit.dtypes, unit.scalars, unit.lists, unit.list_item
+    )
+    moved = bytes_of_call(call)
     if moved is None:
         return None, None
     read, written = moved

@@ -7,6 +7,7 @@ a few values are put into, only these. None where the arguments do not tell.
 from collections.abc import Callable, Mapping
 from math import prod
 
+from profiler_core.analysis.ledger.bytes_of_lists import bytes_of_lists
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES, TYPE_NUMBERS, OperatorCall
 from profiler_core.analysis.ledger.operator_kinds import (
     ELEMENTWISE,
@@ -147,6 +148,8 @@ def bytes_of_call(call: OperatorCall) -> Moved | None:
     """Bytes that the call reads and writes, each tensor once; None where that does not follow."""
     if any(n >= len(call.dtypes) or call.dtypes[n] not in ITEM_BYTES for n in call.tensors):
         return None
+    if call.lists:
+        return bytes_of_lists(call)
     rule = RULES.get(call.bare) or _BY_COMMON.get(operator(call.name))
     if rule is None or (call.shape(0) is None and call.bare not in _WITHOUT_TENSORS):
         return None

@@ -36,6 +36,9 @@ class OperatorCall:
     shapes: tuple[Shape | None, ...]  # one an argument; None: a scalar, a list, none given
     dtypes: tuple[str, ...]
     concrete: tuple[str, ...] = ()  # the arguments that are no tensors, each in its place
+    # Shapes in each list of tensors, of one value (); no shapes: torch recorded none.
+    lists: tuple[tuple[Shape, ...], ...] = ()
+    list_item: int = 0  # bytes of one value in these lists; 0: not known
 
     @classmethod
     def recorded(
@@ -44,6 +47,8 @@ class OperatorCall:
         shapes: Sequence[Shape | None],
         dtypes: Sequence[str],
         concrete: Sequence[str],
+        lists: Sequence[tuple[Shape, ...]] = (),
+        list_item: int = 0,
     ) -> "OperatorCall":
         """By what Kineto writes: of a tensor of one value a type without a shape."""
         types = (*dtypes, *("" for _ in shapes))
@@ -51,7 +56,9 @@ class OperatorCall:
             () if shape is None and kind in ITEM_BYTES else shape
             for shape, kind in zip(shapes, types, strict=False)
         ]
-        return cls(name, tuple(with_values), tuple(dtypes), tuple(concrete))
+        return cls(
+            name, tuple(with_values), tuple(dtypes), tuple(concrete), tuple(lists), list_item
+        )
 
     @property
     def bare(self) -> str:

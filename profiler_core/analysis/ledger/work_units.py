@@ -12,9 +12,10 @@ from typing import Literal
 import polars as pl
 
 from profiler_core.analysis.ledger.bytes_of_call import WITH_SCALARS
+from profiler_core.analysis.ledger.bytes_of_lists import item_of_lists
 from profiler_core.analysis.ledger.host_rows import Form, Row, host_rows
 from profiler_core.analysis.ledger.operators import operator
-from profiler_core.analysis.operator_arguments import json_list
+from profiler_core.analysis.operator_arguments import json_list, lists_of_shapes
 from profiler_core.analysis.sliding_windows import WITH_WINDOWS
 from profiler_core.analysis.work import device_work, is_wrapper
 from profiler_core.model.inductor import is_of_compiled_autograd
@@ -55,6 +56,8 @@ class Unit:
     shapes: Shapes = ()
     dtypes: tuple[str, ...] = ()
     strides: Shapes = ()  # of its tensors; () where they are not recorded
+    lists: tuple[tuple[tuple[int, ...], ...], ...] = ()  # shapes in its lists of tensors
+    list_item: int = 0  # bytes of one value in these; 0: not known
     events: list[int] = field(default_factory=list)  # rows of the work table, in launch order
     # Of each event the innermost range in it that launched it; None: a launch outside any operator.
     launched_in: list[Row | None] = field(default_factory=list)
@@ -83,7 +86,7 @@ class Unit:
     def take(self, other: "Unit") -> None:
         """Be the operator that started the same kernels in another run."""
         self.name, self.shapes, self.dtypes = other.name, other.shapes, other.dtypes
-        self.strides = other.strides
+        self.strides, self.lists, self.list_item = other.strides, other.lists, other.list_item
         self.inner, self.is_recorded, self.scalars = set(other.inner), True, other.scalars
         self.inner_dtypes, self.window = other.inner_dtypes, other.window
 
@@ -139,6 +142,9 @@ def host_work(trace: Trace) -> HostWork:
             _sweep(every, thread, units, runs, forward_ids)
         units.extend(_unlinked(work, rows.unlinked(number)))
         units.sort(key=lambda unit: unit.ts_ns)
+        for unit in units:
+            if unit.lists and unit.events:
+                unit.list_item = item_of_lists(work["name"].gather(unit.events).cast(pl.String))
         unknown = [run for run in runs if run.compile_id.startswith(_BY_NUMBER)]
         if number and any(_number_of(run) not in forward_ids for run in unknown):
             # Its forward began in the step before.
@@ -213,6 +219,7 @@ def _sweep(
         unit.shapes = read_shapes(row.dims)
         unit.dtypes = _read_texts(row.types)
         unit.scalars, unit.strides = _scalars(row), read_shapes(row.strides)
+        unit.lists = lists_of_shapes(row.dims, row.types)
         _note_row(unit, row)
         units.append(unit)
 
@@ -310,9 +317,12 @@ def _region_id(wrappers: list[tuple[Row, int | None]]) -> str:
 
 
 def parts_of(unit: Unit) -> list[Unit]:
-    """The calls inside a unit that launched its events, each with its own; itself, where it did."""
+    """The calls inside a unit that launched its events, each with its own; itself, where it did.
+
+    Of an operator with lists the one call inside it, too: its own arguments tell less.
+    """
     launchers = {id(row): row for row in unit.launched_in}
-    if len(launchers) < 2 or len(unit.launched_in) != len(unit.events):
+    if len(launchers) < (1 if unit.lists else 2) or len(unit.launched_in) != len(unit.events):
         return [unit]
     parts = []
     for key, row in launchers.items():
@@ -323,6 +333,7 @@ def parts_of(unit: Unit) -> list[Unit]:
             row.name, row.ts, row.ts + row.dur, unit.thread, unit.run, unit.backward,
             unit.in_optimizer, shapes=read_shapes(row.dims), dtypes=_read_texts(row.types),
             scalars=_scalars(row), strides=read_shapes(row.strides),
+            lists=lists_of_shapes(row.dims, row.types), list_item=unit.list_item,
         )  # fmt: skip
         _note_row(part, row)
         part.events = [event for event, launcher in each if id(launcher) == key]

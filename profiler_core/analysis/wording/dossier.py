@@ -26,7 +26,9 @@ TRANSFER_ALONE = (
     "timeline shows as part of a call, is left out."
 )
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
-_NO_LONG_LISTS = "Inputs are not known: torch records no shapes of lists of over 30 tensors."
+_LONG_LISTS = "torch records no shapes of lists of over 30 tensors."
+_NO_LONG_LISTS = f"Inputs are not known: {_LONG_LISTS}"
+_UNTYPED_LISTS = "of lists of tensors a trace has the shapes without their types."
 
 # Tried with torch 2.11 on an H200. The key of AOTAutograd's cache has the marks in torch 2.14.
 _WITHOUT_COPIES = (
@@ -144,6 +146,7 @@ def missing_of_kernel_runs(
     unsized: Sequence[str] = (),
     without_flops: Sequence[str] = (),
     has_unsized_list: bool = False,
+    takes_lists: bool = False,
 ) -> tuple[str, ...]:
     """One sentence for each thing that the runs' files do not tell of a kernel.
 
@@ -160,7 +163,8 @@ def missing_of_kernel_runs(
         (has_arguments or has_unsized_list, "Inputs are not known: the trace has no shapes of its "
          "operator (record_shapes=False, or the replay of a CUDA graph)."),
         (has_traffic or unsized, "Bytes against the roofline are not known: " + (
-            "the shapes above do not tell all that it moves." if has_arguments
+            _UNTYPED_LISTS if takes_lists
+            else "the shapes above do not tell all that it moves." if has_arguments
             else "that takes the shapes of all operators that launch it.")),
         (has_occupancy, "Occupancy is not known: the trace has no estimate of it."),
         (has_counters or not has_traffic, NO_COUNTERS),
@@ -256,6 +260,7 @@ def missing_of_group(
     has_counters: bool,
     has_arguments: bool,
     takes_lists: bool = False,
+    has_unsized_list: bool = False,
 ) -> tuple[str, ...]:
     """One sentence for each part of a group's dossier that these files do not tell."""
     code = "the log names no call for it." if has_log else NEEDS_LOG
@@ -264,10 +269,11 @@ def missing_of_group(
         (has_module, _unknown_module(has_log=has_log)),
         (has_code or not runs_compiled, f"What was generated for it is not known: {code}"),
         (has_traffic, "How many bytes it moves is not known: " + (
-            "of lists of tensors a trace has the shapes without their types." if takes_lists
+            _LONG_LISTS if has_unsized_list else _UNTYPED_LISTS if takes_lists
             else "not all of its shapes were recorded.")),
-        (has_arguments, "Inputs and outputs are not known: no operator in it has recorded shapes, "
-         "and no log names its buffers."),
+        (has_arguments or not has_unsized_list, _NO_LONG_LISTS),
+        (has_arguments or has_unsized_list, "Inputs and outputs are not known: no operator in it "
+         "has recorded shapes, and no log names its buffers."),
         (has_counters or not has_traffic, NO_COUNTERS),
     )  # fmt: skip
     return tuple(sentence for known, sentence in sentences if not known)

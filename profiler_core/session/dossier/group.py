@@ -44,7 +44,11 @@ from profiler_core.session.dossier.common import (
     source_lines,
     times_of_groups,
 )
-from profiler_core.session.dossier.group_arguments import arguments_of_group, group_takes_lists
+from profiler_core.session.dossier.group_arguments import (
+    arguments_of_group,
+    group_takes_lists,
+    group_takes_unsized_lists,
+)
 from profiler_core.session.dossier.ledger_runs import LedgerRuns
 from profiler_core.session.pair import Pair
 
@@ -106,6 +110,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
             has_counters=pair.measured is not None,
             has_arguments=bool(arguments),
             takes_lists=group_takes_lists(pair, number),
+            has_unsized_list=group_takes_unsized_lists(pair, number),
         ),
     )
 

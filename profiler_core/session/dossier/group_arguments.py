@@ -9,7 +9,7 @@ from profiler_core.analysis.dossier.generated import (
     calls_of_group,
     roles_of_calls,
 )
-from profiler_core.analysis.dossier.launches import arguments_of, takes_lists
+from profiler_core.analysis.dossier.launches import arguments_of, takes_lists, takes_unsized_lists
 from profiler_core.analysis.dossier.record import Arguments
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.work import device_work
@@ -86,6 +86,12 @@ def group_takes_lists(pair: Pair, number: int) -> bool:
     """Is an operator of a group handed lists of tensors, whose types no trace has?"""
     works = (work for side in (0, 1) for work in _work_of_group(pair, number, side))
     return any(takes_lists(trace, rows) for trace, rows in works)
+
+
+def group_takes_unsized_lists(pair: Pair, number: int) -> bool:
+    """Is an operator of a group handed lists of tensors that torch records no shapes of?"""
+    works = (work for side in (0, 1) for work in _work_of_group(pair, number, side))
+    return any(takes_unsized_lists(trace, rows) for trace, rows in works)
 
 
 def _work_of_group(pair: Pair, number: int, side: int) -> Iterator[tuple[Trace, pl.DataFrame]]:

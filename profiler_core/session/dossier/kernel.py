@@ -18,6 +18,7 @@ from profiler_core.analysis.dossier.launches import (
     arguments_of,
     kernel_rows,
     launch_of,
+    takes_lists,
     takes_unsized_lists,
 )
 from profiler_core.analysis.dossier.record import (
@@ -30,7 +31,6 @@ from profiler_core.analysis.dossier.record import (
 from profiler_core.analysis.dossier.replayed_kernel import replayed_products
 from profiler_core.analysis.dossier.roofline import Roofline, marked, roofline, what_computes
 from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
-from profiler_core.analysis.in_its_place import in_its_place
 from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow
@@ -49,12 +49,13 @@ from profiler_core.analysis.wording.dossier import (
     missing_of_kernel_runs,
     missing_of_some,
 )
-from profiler_core.analysis.wording.operator import inside_about, place_about
+from profiler_core.analysis.wording.operator import inside_about
 from profiler_core.analysis.work import device_work
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import are_in_one_precision, peaks_of_run, related_groups
+from profiler_core.session.dossier.its_place import about_its_place
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
 from profiler_core.session.dossier.where import (
     modules_at,
@@ -62,7 +63,6 @@ from profiler_core.session.dossier.where import (
     runs_at,
     sources_at,
 )
-from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 
 
@@ -103,7 +103,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         about=(
             *copies_about(groups),
             *inside_about(times),
-            *_about_places(pair, row.name, times),
+            *about_its_place(pair, row.name, times),
             *_about(row, present, _launches(told)),
         ),
         times=times,
@@ -175,16 +175,6 @@ def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch])
     return (*alone, *(side.moved for side in sides if side.moved))
 
 
-def _about_places(pair: Pair | None, name: str, times: Sequence[RunTime]) -> tuple[str, ...]:
-    """Of a CPU's operator that one run of the pair alone calls: what the other runs instead."""
-    if pair is None or any(run.required_trace().has_device_events for run in pair.runs):
-        return ()
-    others = in_its_place(pair.ledger.groups).get(name)
-    runs = (0, pair.number + 1)
-    without = [t.label for t in times if t.run in runs and t.time_ns is None and not t.inside]
-    return () if others is None else tuple(place_about(label, others) for label in without)
-
-
 def _missing_of_groups(
     comparison: Comparison, shown: LedgerRuns | None, groups: Sequence[FusionGroup]
 ) -> tuple[str, ...]:
@@ -221,6 +211,7 @@ def _missing_of_runs(
         unsized=unsized,
         without_flops=without_flops,
         has_unsized_list=any(side.takes_unsized_lists for side in sides),
+        takes_lists=any(side.takes_lists for side in sides),
     )
 
 
@@ -300,6 +291,11 @@ class _Side:
         rows = kernel_rows(trace, self.calls.name)
         roles = roles_of_calls(self.generated_calls)
         return arguments_of(self.label, trace, rows, self.n_steps, roles)
+
+    @property
+    def takes_lists(self) -> bool:
+        trace = self.run.required_trace()
+        return takes_lists(trace, kernel_rows(trace, self.calls.name))
 
     @property
     def takes_unsized_lists(self) -> bool:

@@ -14,11 +14,12 @@ from profiler_core.analysis.ledger.bytes_of_call import RULES, bytes_of_call
 from profiler_core.analysis.ledger.operator_call import OperatorCall, broadcast
 from profiler_core.analysis.ledger.operator_kinds import ELEMENTWISE
 from profiler_core.analysis.ledger.work_units import read_shapes
+from profiler_core.analysis.operator_arguments import lists_of_shapes
 from tests.lazily import Lazily
 
 torch = Lazily("torch")
 
-N_CASES = 176
+N_CASES = 185
 
 
 def indices(n: int, *shape: int) -> Any:
@@ -149,6 +150,14 @@ def cases() -> list[Case]:
         case(aten.upsample_nearest2d_backward, rand(4, 8, 32, 32), [32, 32], [4, 8, 16, 16]),
         case(aten.slice_backward, rand(2, 16, 32), [4, 16, 32], 0, 0, 2, 1),
         case(aten.select_backward, rand(16, 32), [4, 16, 32], 0, 0),
+        # The types of a list are the kernel's, which a trace of a CPU has none of: they are given.
+        case(aten.cat, [x, x[:, :3]], 1), case(aten.stack, [half, half, half]),
+        case(aten.vstack, [y, y]),
+        case(aten._foreach_add.List, [x, row], [x, row]), case(aten._foreach_sqrt, [x, y]),
+        case(aten._foreach_mul_.Scalar, [x.clone(), row.clone()], 2.0, kind="lists"),
+        case(aten._foreach_addcmul_.Scalar, [x.clone()], [x], [x], kind="lists"),
+        case(aten._foreach_copy_, [x.clone(), row.clone()], [x, row], kind="overwrite lists"),
+        case(aten._foreach_norm.Scalar, [x, y, row]),
         case(aten.topk, y, 5), case(aten.topk, x, 2, 1), case(aten.sort, y), case(aten.argsort, y),
         case(aten.cummax, y, 1), case(aten.searchsorted, torch.arange(100.0), row),
         case(aten.grid_sampler, image, rand(4, 5, 5, 2), 0, 0, False),
@@ -170,8 +179,13 @@ def unknown_cases() -> list[Case]:
     ]  # fmt: skip
 
 
-def outermost(case: Case) -> tuple[OperatorCall, Any]:
-    """The call as a trace records it, and what it gave."""
+def outermost(case: Case, list_item: int = 0) -> tuple[OperatorCall, Any]:
+    """The call as a trace records it, and what it gave.
+
+    Args:
+        case: the call.
+        list_item: bytes of a value in lists, as the name of the kernel says them.
+    """
     cpu = torch.profiler.ProfilerActivity.CPU
     with torch.profiler.profile(activities=[cpu], record_shapes=True) as profiled:
         result = case.function(*case.arguments, **case.named)
@@ -179,8 +193,12 @@ def outermost(case: Case) -> tuple[OperatorCall, Any]:
         profiled.profiler.kineto_results.events(), key=lambda e: (e.start_ns(), -e.end_ns())
     )
     scalars = [_written(value) for value in event.concrete_inputs()]
-    shapes = read_shapes(json.dumps(event.shapes()))
-    return OperatorCall.recorded(event.name(), shapes, event.dtypes(), scalars), result
+    dims, kinds = json.dumps(event.structured_input_shapes()), event.dtypes()
+    lists = lists_of_shapes(dims, json.dumps(kinds))
+    return (
+        OperatorCall.recorded(event.name(), read_shapes(dims), kinds, scalars, lists, list_item),
+        result,
+    )
 
 
 def _written(value: Any) -> str:
@@ -207,6 +225,10 @@ def expected(case: Case, result: Any) -> tuple[int, int]:
             return sum(others) + others[-1], others[-1]
         case "overwrite":
             return sum(others), first
+        case "lists":
+            return first + sum(others), sum(map(n_bytes, case.arguments[0]))
+        case "overwrite lists":
+            return sum(map(n_bytes, case.arguments[1])), sum(map(n_bytes, case.arguments[0]))
     return 0, written
 
 
@@ -231,7 +253,8 @@ def tensors_in(value: Any) -> bool:
 @pytest.mark.parametrize("number", range(N_CASES))
 def test_a_call_moves_what_torch_is_handed_and_makes(number: int) -> None:
     case = cases()[number]
-    call, result = outermost(case)
+    first = next(tensors(case.arguments), None)
+    call, result = outermost(case, 0 if first is None else first.element_size())
     counted = bytes_of_call(call)
     assert counted is not None, named(case)
     # One value more or less: the weight of a loss, `aten::max` of a whole tensor.
