@@ -19,6 +19,7 @@ _HOST = frozenset(
 )  # fmt: skip
 # Whose bound is all of that idle time.
 _ALL_OF_HOST = frozenset(("launch_bound", "host_threads"))
+_MORE = 1.02  # times: less is rounding of replays
 _WHOLE_STEP = frozenset(("slower", "throttled"))
 
 
@@ -61,6 +62,16 @@ def more_alone(findings: Sequence[Finding]) -> Finding | None:
         if (finding.at_stake_ns or 0.0) > ns and not any(finding is other for other in counted)
     ]
     return max(left_out, key=lambda finding: finding.at_stake_ns or 0.0, default=None)
+
+
+def add_more_together(findings: Sequence[Finding]) -> bool:
+    """Do those that were simulated save more together than the sum of what each saves alone?"""
+    counted = _counted(findings)
+    if any(finding.is_bound for finding in counted):
+        return False  # which is what counts then
+    simulated = [finding for finding in counted if finding.on_top_ns is not None]
+    alone_ns = sum(finding.at_stake_ns or 0.0 for finding in simulated)
+    return sum(finding.on_top_ns or 0.0 for finding in simulated) > _MORE * alone_ns
 
 
 def _counted(findings: Sequence[Finding]) -> list[Finding]:

@@ -82,6 +82,9 @@ def test_what_is_left_out_of_the_sum_and_promises_more_is_named() -> None:
         "All but “slower” together 105 µs per step: what overlaps counts once."
     )
     assert together_text([breaks, copies]).startswith("Together 105 µs")
+    # Of 25.5 and 1.02 µs "together 27.4: what overlaps counts once".
+    more = replace(copies, on_top_ns=2 * (copies.at_stake_ns or 0.0))
+    assert together_text([breaks, more]).endswith("done together they save more than one by one.")
     assert together_text([slower, BREAKS, COPIES]).startswith("Together 990 µs")
 
 

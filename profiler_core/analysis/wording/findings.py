@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from profiler_core.analysis.finding_overlaps import more_alone, together
+from profiler_core.analysis.finding_overlaps import add_more_together, more_alone, together
 from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
@@ -43,7 +43,12 @@ def together_text(findings: Sequence[Finding]) -> str:
     bound = "at most " if is_bound else ""
     alone = more_alone(findings)
     which = "Together " if alone is None else f"All but “{clause(alone.title)}” together "
-    return f"{which}{bound}{format_duration(ns)} per step: what overlaps counts once."
+    how = (
+        "done together they save more than one by one"
+        if add_more_together(findings)
+        else "what overlaps counts once"
+    )
+    return f"{which}{bound}{format_duration(ns)} per step: {how}."
 
 
 def amount_text(prediction: Prediction) -> str:

@@ -18,10 +18,10 @@ _PRODUCTS_AT_NO_LIMIT = (
 )
 _LIMITS = {
     "memory": "At the memory's limit: only moving fewer bytes makes it faster.",
-    "compute": "At the limit of the units that compute it: only fewer or smaller products make "
-    "it faster.",
+    "compute": "At the limit of the units that compute it: fewer or smaller products make it "
+    "faster",
     "products": "Its products are at the limit of the units that compute them; the rest of its "
-    "time is of other kernels.",
+    "time is of other kernels. Fewer or smaller products make it faster",
     "neither": "Neither memory nor arithmetic holds it back: it waits for latency, or has too "
     "little to do for the whole device.",
 }
@@ -82,12 +82,20 @@ def _rates(line: Roofline) -> Iterator[str]:
         yield f"{text}."
 
 
+def _faster_units(line: Roofline) -> str:
+    """What else makes products faster that are at the limit of their units; "" for the fastest."""
+    return {
+        "fp32": ", or Tensor Cores, in a lower precision",
+        "TF32 Tensor Core": ", or 16 bits",
+    }.get(line.units or "", "")
+
+
 def _limit(line: Roofline) -> str:
     """What keeps it from being faster, a sentence; "" where that is not known."""
     if not line.device:
         return "The peaks of this device are not known."
     if line.limit in ("compute", "products"):  # whether or not its data comes out of the cache
-        return _LIMITS[line.limit]
+        return f"{_LIMITS[line.limit]}{_faster_units(line)}."
     if line.only_helps:
         return _HELPS
     if line.fits_cache and line.memory_share is not None:
