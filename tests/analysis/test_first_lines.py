@@ -138,7 +138,8 @@ def test_a_job_whose_rank_waits_is_busy_without_the_waiting(tmp_path):
         run.summary for run in Comparison.open([tmp_path / "even", tmp_path / "late"]).runs
     )
     assert timeline_line(("even", "late"), [even, late]).endswith(
-        ", under the profiler; waiting for another rank is not counted."
+        ", under the profiler; neither waiting for another rank nor what that slows down beside it "
+        "is counted."
     )
     assert timeline_line(("even",), [even]).endswith(", under the profiler.")
 

@@ -20,6 +20,7 @@ from profiler_core.units import (
 _MOST_EXPENSIVE = 5
 _LEAST_OF_STEP = 0.001  # of the device's time: below it lies what clocks of kernels can tell
 _WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
+_NO_WAITING = "neither waiting for another rank nor what that slows down beside it is counted"
 _LONGEST = 40  # characters of a run's name
 _ON_HOST = "operators with their time on the host"
 
@@ -171,7 +172,7 @@ def timeline_line(labels: Sequence[str], summaries: Sequence[Summary | None]) ->
     ]
     on_cpu = all(summary.device_kind == "cpu" for _, summary in whole)
     waits = any(s.critical is not None and s.critical.late_work_ns for _, s in whole)
-    left_out = "; waiting for another rank is not counted" if waits else ""
+    left_out = f"; {_NO_WAITING}" if waits else ""
     device = "CPU" if on_cpu else "GPU"
     return f"The {device} is busy for {listed(parts)}, under the profiler{left_out}."
 
