@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from profiler_core.agents import special
+from profiler_core.analysis.item import group_item
 from profiler_core.answers.encoding import plain
 from profiler_core.cli.main import main
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.make import dossier
 from profiler_core.store import history
+from profiler_core.units import format_duration
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "ddp"
 _START_NS, _WALL_NS, _N_STEPS = 1_800_000_000_000_000_000, 3_000_000_000, 60
@@ -77,3 +80,22 @@ def test_no_surface_has_a_utilisation_that_counts_waiting(pair, capsys):
         works_ns = path.busy_ns - path.late_work_ns
         assert summary.busy_fraction == pytest.approx(works_ns / path.step_ns, rel=0.001)
         assert summary.busy_fraction < 0.8
+
+
+def test_a_group_that_one_rank_needs_longer_for_says_so() -> None:
+    """Its row said "24 × linear, rank 1, 5.75 ms more", and led to one of 6 with no rank's time."""
+    comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
+    job = comparison.pairs[0].job_ledger
+    assert job is not None
+    rows = job.slower(1)
+    assert rows
+    for row in rows:
+        numbers = [n for n, group in enumerate(job.groups) if group.title == row.title]
+        by_rank = {
+            rank: sum(job.groups[n].candidate.by_rank[rank] for n in numbers) for rank in job.ranks
+        }
+        assert row.group is not None
+        about = dossier(comparison, group_item(1, row.group)).about
+        (told,) = [text for text in about if "On rank 1" in text and " in default" in text]
+        assert f"take {format_duration(by_rank[1])} per step in default" in told or row.n == 1
+        assert f"{format_duration(by_rank[1] - by_rank[0])} more than the median" in told

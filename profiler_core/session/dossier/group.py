@@ -29,6 +29,7 @@ from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.wording.dossier import group_about, group_answer, missing_of_group
+from profiler_core.analysis.wording.groups import slower_on_one_rank
 from profiler_core.analysis.work import device_work
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
@@ -86,7 +87,10 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         answer=group_answer(
             group, after, what_computes([op for ops in reversed(products) for op in ops])
         ),
-        about=group_about(folded, group, _handed_more(pair, number)),
+        about=(
+            *group_about(folded, group, _handed_more(pair, number)),
+            *_on_one_rank(pair, group),
+        ),
         times=times_of_groups(shown, [group]),
         modules=modules_of([group]),
         rooflines=rooflines,
@@ -113,6 +117,12 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
             has_unsized_list=group_takes_unsized_lists(pair, number),
         ),
     )
+
+
+def _on_one_rank(pair: Pair, group: FusionGroup) -> list[str]:
+    """Of a job: what one rank alone needs longer for."""
+    job = pair.job_ledger
+    return [] if job is None else slower_on_one_rank(pair.labels, job, group.title)
 
 
 def _members(pair: Pair, folded: FoldedGroup, number: int) -> tuple[Relation, ...]:
