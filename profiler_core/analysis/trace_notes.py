@@ -81,7 +81,7 @@ def trace_notes(
     if len(window.steps) > 1 and (per_step.n_unique() > 1 or per_step.len() < len(window.steps)):
         kind = "device events" if trace.has_device_events else "operators"
         notes.append(f"The steps do not all have the same number of {kind}.")
-    return (*notes, *_uneven(window))
+    return tuple(notes) if trace.tally.is_cut else (*notes, *_uneven(window))
 
 
 def _late_first_step(window: Window) -> str:

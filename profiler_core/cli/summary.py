@@ -1,9 +1,11 @@
 """`summary RUN_OR_TRACE`: one run or trace in numbers."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.kernel_sides import IN_TRACE, PER_STEP
 from profiler_core.analysis.per_step import per_step
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
@@ -50,11 +52,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(opened: Run, summary: Summary, n_top: int) -> str:
-    step = per_step(summary)
+    span = PER_STEP if summary.window.annotated and not summary.is_cut else IN_TRACE
     steps = f"{summary.n_steps} steps" if summary.steps else "no steps: the whole trace"
+    if summary.is_cut:  # how many steps are left of it is not known
+        summary = replace(summary, window=replace(summary.window, steps=()))
+    step = per_step(summary)
     word = "GPU" if summary.device_kind == "gpu" else "CPU"
     rows = [
-        ["step time (profiled)", format_duration(summary.profiled_step_ns), ""],
+        [
+            "step time (profiled)" if span == PER_STEP else "from start to end",
+            format_duration(summary.profiled_step_ns),
+            "",
+        ],
         [
             f"{word} busy",
             format_duration(summary.per_step(summary.working_ns)),
@@ -89,24 +98,24 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
         f"{opened.record.name or summary.source} · {summary.device.name or word} · {steps} · "
         f"{format_count(summary.n_events)} events"
         + (f", {format_count(summary.n_skipped)} skipped" if summary.n_skipped else ""),
-        table(["per step", "", ""], rows),
-        _categories(summary),
+        table([span, "", ""], rows),
+        _categories(summary, span),
     ]
     if summary.is_cut:
         parts.insert(0, f"The trace is cut: {WHAT_IS_LEFT}")
     if summary.idle_by_cause_ns is not None:
-        parts.append(_idle(summary))
+        parts.append(_idle(summary, span))
     if summary.kernels and n_top > 0:
-        parts.append(_kernels(summary, n_top))
+        parts.append(_kernels(summary, n_top, span))
     parts.extend(summary.notes)
     return "\n\n".join(parts)
 
 
-def _categories(summary: Summary) -> str:
+def _categories(summary: Summary, span: str) -> str:
     total = summary.device_time_ns
     ordered = sorted(summary.by_category.items(), key=lambda item: -item[1].time_ns)
     return table(
-        ["category", "per step", "time per step", "share"],
+        ["category", span, f"time {span}", "share"],
         [
             [
                 CATEGORIES[key],
@@ -119,10 +128,10 @@ def _categories(summary: Summary) -> str:
     )
 
 
-def _idle(summary: Summary) -> str:
+def _idle(summary: Summary, span: str) -> str:
     causes = summary.idle_by_cause_ns or {}
     return table(
-        ["idle because of", "time per step", "share of idle"],
+        ["idle because of", f"time {span}", "share of idle"],
         [
             [
                 cause.replace("_", " "),
@@ -135,9 +144,9 @@ def _idle(summary: Summary) -> str:
     )
 
 
-def _kernels(summary: Summary, n_top: int) -> str:
+def _kernels(summary: Summary, n_top: int, span: str) -> str:
     return table(
-        ["kernel", "category", "calls per step", "time per step", "share", "mean"],
+        ["kernel", "category", f"calls {span}", f"time {span}", "share", "mean"],
         [
             [
                 shorten(k.name, _NAME_WIDTH),

@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import re
@@ -12,7 +13,7 @@ from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.cli.explained import findings_text
 from profiler_core.cli.main import main
 from profiler_core.session.cache import SHARED
-from profiler_core.units import format_duration
+from profiler_core.units import format_count, format_duration
 from tests.builders import a_run
 
 CAPTURES = Path(__file__).parents[1] / "fixtures" / "captures"
@@ -61,6 +62,25 @@ def test_kernels_are_listed_per_step_as_all_else_is(capsys):
     calls, time = re.split(r"  +", row)[2:4]
     assert float(calls) == longest["n"] / n_steps
     assert time == format_duration(longest["time_ns"] / n_steps)
+
+
+def test_what_is_no_step_is_not_called_one(capsys, tmp_path):
+    """Below "the trace is cut" stood times per step, as if whole steps were left."""
+    text = gzip.decompress((EAGER / "trace.json.gz").read_bytes()).decode()
+    whole = json.loads(text)["traceEvents"]
+    cut, unmarked = tmp_path / "cut.json", tmp_path / "unmarked.json"
+    cut.write_text(text[: text.rindex('"cat": "kernel"')])
+    kept = [event for event in whole if "ProfilerStep" not in event["name"]]
+    unmarked.write_text(json.dumps({"traceEvents": kept}))
+    for path in (cut, unmarked):
+        (longest, *_) = answer(capsys, "summary", str(path))["kernels"]
+        assert main(["summary", str(path), "--top", "3"]) == 0
+        text = capsys.readouterr().out.split("at stake")[0]
+        assert "per step" not in text and "time in the trace" in text
+        row = next(line for line in text.splitlines() if line.startswith(longest["name"][:60]))
+        assert re.split(r"  +", row)[2:4] == [
+            format_count(longest["n"]), format_duration(longest["time_ns"]),
+        ]  # fmt: skip
 
 
 def test_summary_answers_the_keys_that_scripts_rely_on(capsys):
