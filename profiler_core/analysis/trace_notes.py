@@ -137,7 +137,8 @@ def _of_torch(trace: Trace, window: Window) -> list[str]:
     notes = [] if trace.has_device_events else [_without_gpu_events(trace)]
     if not window.annotated:
         notes.append(
-            "The trace has no ProfilerStep annotations: the numbers are for the whole trace."
+            "The trace has no ProfilerStep annotations: the numbers are for the whole trace, and "
+            "“per step” means all of it."
         )
     return notes
 
