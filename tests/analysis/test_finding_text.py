@@ -58,6 +58,21 @@ def test_the_number_says_what_it_rests_on():
     assert evidence_text(replace(finding, prediction=None)) == "Seen."
 
 
+@pytest.mark.parametrize(
+    ("pace", "said"),
+    [
+        (1.0, ""),
+        (0.9998, ""),
+        (0.983, " The time per step is brought to the unprofiled step by × 0.983: in the trace it "
+                "is longer."),
+        (1.25, " The time per step is brought to the unprofiled step by × 1.25: in the trace it "
+               "is shorter."),
+    ],
+)  # fmt: skip
+def test_a_time_that_its_kernels_do_not_add_up_to_says_its_clock(pace, said):
+    assert evidence_text(Finding("key", "T.", "Seen.", "", "kernels", pace=pace)) == f"Seen.{said}"
+
+
 def test_a_replay_on_the_profilers_clock_says_so():
     """Of a bare trace: "saves 3.13 ms (1.11 to 4.95 ms)", 1.47 at most in truth."""
     profiled = replace(SIMULATED, clock="profiled")

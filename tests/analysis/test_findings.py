@@ -191,6 +191,29 @@ def test_weights_are_cast_in_every_step_of_compiled_inference_under_autocast_alo
         assert ("weight_casts" in keys(kept)) == says
 
 
+def test_casts_that_took_longer_under_the_profiler_say_so():
+    """The 127 µs of the finding stood above kernels that add up to 129, and nothing said why."""
+    graphs = "resnet50-bf16/reduce-overhead+bf16-autocast+channels_last"
+    finding = next(each for each in findings(facts(graphs, BF16[1])) if each.key == "weight_casts")
+    events = read_events(folder(graphs) / "trace.json.gz")
+    n_steps = sum(str(event["name"]).startswith("ProfilerStep#") for event in events)
+    # What was launched before the first step has no launch in the trace.
+    launches = (each for each in events if str(each.get("cat")).startswith("cuda_"))
+    launched = {each["args"]["correlation"] for each in launches if "correlation" in each["args"]}
+    kernels = (each for each in events if each.get("cat") == "kernel")
+    casts = [
+        float(each["dur"])
+        for each in kernels
+        if re.fullmatch(r"triton_poi_fused__to_copy_\d+", each["name"])
+        and each["args"]["correlation"] in launched
+    ]
+    of_trace = 1000 * sum(casts) / n_steps
+    said = evidence_text(finding)
+    factor = float(re.search(r"unprofiled step by × (\S+):", said)[1])
+    assert format_duration(of_trace) == "129 µs"
+    assert said.startswith(f"{format_duration(factor * of_trace)} per step (")
+
+
 def test_a_trace_that_does_not_say_whether_it_was_compiled_is_not_called_eager():
     """A bare trace of a compiled run: "shows only in a compiled run" was said of it.
 

@@ -268,6 +268,7 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
         )  # fmt: skip
     return Finding(
         key="unfused_optimizer",
+        pace=facts.pace,
         change=change,
         title="The optimizer passes over the parameters many times.",
         evidence=f"{n:.0f} kernels, {format_duration(time)} per step "
@@ -282,7 +283,8 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
 
 def _one_pass(facts: Facts, time_ns: float) -> tuple[float | None, str]:
     """What one pass over parameters and moments would save, by the pace of Adam's own update."""
-    update = facts.summary.per_step(sum(op.time_ns for op in op_work(facts.trace, _ADAM_UPDATE)))
+    updates = op_work(facts.trace, _ADAM_UPDATE)
+    update = facts.summary.per_step(facts.pace * sum(op.time_ns for op in updates))
     if update == 0:
         return None, "What one pass would save is not known: it is no Adam, or shows no operators."
     fused = update / _UPDATE_MOVES * _FUSED_ADAM_MOVES

@@ -74,6 +74,7 @@ class Finding:
     # None: as its change says.
     settings: tuple[str, ...] | None = None
     prediction: Prediction | None = None  # what that saves; None: it cannot be told
+    pace: float = 1.0  # its times over those of its evidence in the trace: `Facts.pace`
     items: tuple[Item, ...] = ()  # what it is about, the most telling first: a link opens it
     filters: tuple[tuple[str, str], ...] = ()  # of the address of `page`, which then shows these
     # What it adds, ns per step, once those are done that save more; None: not simulated.

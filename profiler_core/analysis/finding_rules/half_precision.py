@@ -35,6 +35,7 @@ def half_precision(facts: Facts) -> Finding | None:
     change, prediction = other_type(facts, "half_precision", wide, saved_ns, time)
     return Finding(
         key="half_precision",
+        pace=facts.pace,
         change=change,
         title=f"{_how_much(time / facts.step_ns)} of the step is matrix products in 32 bits.",
         evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "

@@ -26,6 +26,7 @@ def layout_copies(facts: Facts) -> Finding | None:
     change = facts.faster("channels_last", kernels, (0.8 * time, time, time), with_launches=True)
     return Finding(
         key="layout_copies",
+        pace=facts.pace,
         change=change,
         title="Tensors are copied between NCHW and NHWC around convolutions.",
         evidence=f"{n:.0f} layout kernels, {format_duration(time)} per step.",

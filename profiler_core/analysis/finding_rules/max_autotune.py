@@ -39,6 +39,7 @@ def max_autotune(facts: Facts) -> Finding | None:
     )
     return Finding(
         key="max_autotune",
+        pace=facts.pace,
         change=Change("template_kernels"),
         title="The step is bound by matrix products and convolutions.",
         evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in products that "

@@ -37,6 +37,7 @@ def odd_shapes(facts: Facts) -> Finding | None:
     change = facts.faster("even_shapes", kernels, saved_ns or (0.0, 0.0, 0.0))
     return Finding(
         key="odd_shapes",
+        pace=facts.pace,
         change=change,
         title="Matrix sizes do not suit the Tensor Cores.",
         evidence=f"Rows of no multiple of 8 values: {shapes}; {format_duration(time)} per step. "

@@ -22,6 +22,7 @@ def opaque_operators(facts: Facts) -> Finding | None:
     n = facts.summary.per_step(sum(len(op.times_ns) for op in calls))
     return Finding(
         key="opaque_operators",
+        pace=facts.pace,
         change=Change("open_layers"),
         title="Whole layers run as one operator that compiling cannot open.",
         evidence=f"{n:.0f} calls of {names}, {format_duration(time)} per step "

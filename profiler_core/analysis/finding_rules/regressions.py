@@ -232,6 +232,7 @@ def _finding(
     change = facts.faster("like_baseline", kernels, (0.8 * lost, lost, 1.1 * lost))
     return Finding(
         key=key,
+        pace=facts.pace,
         change=change,
         title=title,
         evidence=f"{_listed(lines)}: {format_duration(lost)} per step more "

@@ -56,6 +56,7 @@ def tf32_off(facts: Facts) -> Finding | None:
     change, prediction = other_type(facts, "tf32", kernels, saved_ns, time)
     return Finding(
         key="tf32_off",
+        pace=facts.pace,
         change=change,
         title="Matrix products run in plain fp32, without Tensor Cores.",
         evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "

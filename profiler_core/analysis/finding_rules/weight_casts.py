@@ -34,6 +34,7 @@ def weight_casts(facts: Facts) -> Finding | None:
     change = facts.faster("frozen_weights", casts, saved_ns, with_launches=True)
     return Finding(
         key="weight_casts",
+        pace=facts.pace,
         change=change,
         title=f"{n:.0f} kernels of each step only cast, as a rule weights for autocast.",
         evidence=f"{format_duration(time)} per step ({facts.share_text(time)}). All but the casts "

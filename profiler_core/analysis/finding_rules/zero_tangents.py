@@ -24,6 +24,7 @@ def zero_tangents(facts: Facts) -> Finding | None:
     change = facts.faster("no_fills", fills, (0.8 * time, time, time), with_launches=True)
     return Finding(
         key="zero_tangents",
+        pace=facts.pace,
         change=change,
         title="Zeros are filled in for gradients of outputs that nobody uses.",
         evidence=f"{n:.0f} fills in the backward, which the baseline does without: "

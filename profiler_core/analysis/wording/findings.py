@@ -119,11 +119,26 @@ def _is_nothing(prediction: Prediction) -> bool:
     return prediction.low_ns == prediction.high_ns == 0
 
 
-def evidence_text(finding: Finding) -> str:
-    """What was measured, and what the number beside it rests on."""
-    return " ".join(
-        text for text in (finding.evidence, basis_text(finding.prediction, finding.change)) if text
+def pace_text(pace: float) -> str:
+    """How a finding's times differ from those of its kernels in the trace; "" where they do not.
+
+    Args:
+        pace: by which these were brought to the unprofiled step.
+    """
+    factor = f"{pace:.3g}"
+    if factor == "1":
+        return ""
+    there = "longer" if pace < 1 else "shorter"
+    return (
+        f"The time per step is brought to the unprofiled step by × {factor}: in the trace it is "
+        f"{there}."
     )
+
+
+def evidence_text(finding: Finding) -> str:
+    """What was measured, on which clock, and what the number beside it rests on."""
+    basis = basis_text(finding.prediction, finding.change)
+    return " ".join(filter(None, (finding.evidence, pace_text(finding.pace), basis)))
 
 
 def advice_text(finding: Finding) -> str:
