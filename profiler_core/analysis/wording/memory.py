@@ -8,7 +8,6 @@ from profiler_core.analysis.wording.sentence import listed
 from profiler_core.units import format_bytes, format_change, format_share
 
 _ALIKE = 0.02  # peaks repeat nearly from run to run
-_LEAST_PART = 0.05  # of the largest change of a part: smaller ones explain nothing
 _PARTS: tuple[tuple[Callable[[Held], int], str], ...] = (
     (lambda held: held.made_bytes, "allocated by the step"),
     (lambda held: held.before_bytes, "in use since before it"),
@@ -46,16 +45,23 @@ def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:
 
 
 def through(comparison: MemoryComparison) -> str:
-    """Which parts of the reserved peak are smaller or larger; "" where it is alike or not known."""
+    """Which parts of the reserved peak are smaller or larger; "" where it is alike or not known.
+
+    Those that are told add up to the difference, as it is written; smaller ones are left out.
+    """
     if comparison.held is None or comparison.peak_bytes is None:
         return ""
     before, after = comparison.peak_bytes
     if abs(after / before - 1) < _ALIKE:
         return ""
     was, now = comparison.held
-    changes = [(part(now) - part(was), what) for part, what in _PARTS]
-    largest = max(abs(change) for change, _ in changes)
-    told = sorted((c for c in changes if abs(c[0]) >= _LEAST_PART * largest), key=lambda c: c[0])
+    changes = ((part(now) - part(was), what) for part, what in _PARTS)
+    told = sorted(changes, key=lambda each: -abs(each[0]))
+    sign = 1 if after > before else -1
+    whole = format_bytes(sign * (after - before))
+    while format_bytes(max(0, sign * sum(change for change, _ in told[:-1]))) == whole:
+        told.pop()
+    told.sort(key=lambda each: each[0])
     less = [f"{format_bytes(-change)} less {what}" for change, what in told if change < 0]
     more = [f"{format_bytes(change)} more {what}" for change, what in reversed(told) if change > 0]
     first, second = (less, more) if after < before else (more, less)

@@ -156,7 +156,14 @@ def test_a_smaller_peak_says_through_which_parts():
          "since before it."),
         (Held(0, 50, 20, 50), "The difference: 50 B more in private pools of CUDA graphs, against "
          "30 B less allocated by the step."),
-        (Held(90, 50, 19, 0), "The difference: 60 B more allocated by the step."),  # not 1 B
+        (Held(90, 50, 19, 0), "The difference: 60 B more allocated by the step, against 1 B less "
+         "held free."),
+        (Held(60_000, 51, 20, 0), "The difference: 60.0 kB more allocated by the step."),  # not 1 B
+        (Held(15, 62, 26, 0), "The difference: 12 B more in use since before it and 6 B more held "
+         "free, against 15 B less allocated by the step."),  # without the 6 B it is 3 B less
+        # bert's pair of bare traces: 94.4 MB more were told of 90.2.
+        (Held(30 - 4_194_304, 50, 20 + 94_371_840, 0), "The difference: 94.4 MB more held free, "
+         "against 4.19 MB less allocated by the step."),
     ],
 )  # fmt: skip
 def test_parts_of_a_difference_are_told_the_largest_first(after, told):
