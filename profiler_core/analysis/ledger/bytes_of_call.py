@@ -10,6 +10,7 @@ from math import prod
 from profiler_core.analysis.ledger.bytes_of_lists import bytes_of_lists
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES, TYPE_NUMBERS, OperatorCall
 from profiler_core.analysis.ledger.operator_kinds import (
+    BY_SHAPE,
     ELEMENTWISE,
     LIKE_FIRST,
     LIKE_SECOND,
@@ -93,6 +94,13 @@ def _overwritten(call: OperatorCall) -> Moved | None:
     return call.all_bytes - call.size(0), call.size(0)
 
 
+def _like_shape(call: OperatorCall) -> Moved | None:
+    """A gradient of what is handed over for its shape alone, as to a pooling's backward."""
+    if call.shape(1) is None:
+        return None
+    return call.all_bytes - call.size(1), call.size(1)
+
+
 def _filled(call: OperatorCall) -> Moved | None:
     """`zeros(size, dtype=…)` and `full(size, value, dtype=…)`; in torch's default type."""
     shape = call.numbers(0)
@@ -119,6 +127,7 @@ _WITHOUT_TENSORS = OF_A_LOSS.union(_FILLS)  # the first argument may be none
 
 RULES: Mapping[str, _Rule] = {
     **{name: _and_reads_all(written) for name, written in WRITTEN.items()},
+    **dict.fromkeys(BY_SHAPE, _like_shape),
     **dict.fromkeys(UPDATES, _update),
     **dict.fromkeys(_OVERWRITES, _overwritten),
     **dict.fromkeys(_FILLS, _filled),

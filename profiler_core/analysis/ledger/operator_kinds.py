@@ -50,6 +50,13 @@ LIKE_SECOND = frozenset((
     "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "mse_loss_backward",
     "nll_loss2d_backward", "nll_loss_backward", "smooth_l1_loss_backward",
 ))  # fmt: skip
+# Of them those that need of the second no more than its shape.
+BY_SHAPE = frozenset((
+    "_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward",
+    "adaptive_max_pool2d_backward", "avg_pool2d_backward", "avg_pool3d_backward",
+    "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "nll_loss2d_backward",
+    "nll_loss_backward",
+))  # fmt: skip
 # Of them those whose result's gradient may be one value.
 OF_A_LOSS = frozenset((
     "binary_cross_entropy_backward", "huber_loss_backward", "l1_loss_backward",

@@ -19,7 +19,7 @@ from tests.lazily import Lazily
 
 torch = Lazily("torch")
 
-N_CASES = 185
+N_CASES = 186
 
 
 def indices(n: int, *shape: int) -> Any:
@@ -138,12 +138,14 @@ def cases() -> list[Case]:
         case(aten.binary_cross_entropy_with_logits, x, x), case(aten.l1_loss, x, x),
         case(aten.nll_loss_backward, torch.tensor(1.0), rand(32, 10), indices(10, 32), None, 1,
              -100,
-             torch.tensor(32.0)),
+             torch.tensor(32.0), kind="by shape"),
         case(aten.mse_loss_backward, torch.tensor(1.0), x, x, 1),
         case(aten.mse_loss_backward, x, x, x, 0),
         case(aten.max_pool2d_with_indices_backward, rand(4, 8, 8, 8), image, [2, 2], [2, 2], [0, 0],
-             [1, 1], False, aten.max_pool2d_with_indices(image, [2, 2])[1]),
-        case(aten._adaptive_avg_pool2d_backward, rand(4, 8, 4, 4), image),
+             [1, 1], False, aten.max_pool2d_with_indices(image, [2, 2])[1], kind="by shape"),
+        case(aten._adaptive_avg_pool2d_backward, rand(4, 8, 4, 4), image, kind="by shape"),
+        case(aten.avg_pool2d_backward, rand(4, 8, 8, 8), image, [2, 2], [2, 2], [0, 0], False, True,
+             None, kind="by shape"),
         case(aten.upsample_nearest2d.vec, image, [32, 48], None),
         case(aten.upsample_nearest2d.vec, image, None, [2.0, 1.5]),
         case(aten.upsample_bilinear2d.vec, image, [8, 8], False, None),
@@ -223,6 +225,8 @@ def expected(case: Case, result: Any) -> tuple[int, int]:
             return sum(others), others[-1]
         case "add values":  # they are added to what is there
             return sum(others) + others[-1], others[-1]
+        case "by shape":
+            return first + sum(others) - n_bytes(case.arguments[1]), written
         case "overwrite":
             return sum(others), first
         case "lists":
@@ -248,6 +252,16 @@ def named(case: Case) -> str:
 
 def tensors_in(value: Any) -> bool:
     return any(True for _ in tensors(value))
+
+
+def test_what_is_handed_over_for_its_shape_alone_has_no_value_in_the_result() -> None:
+    """A pooling's backward was said to read the pooling's input."""
+    by_shape = [case for case in cases() if case.kind == "by shape"]
+    assert by_shape
+    for case in by_shape:
+        gradient, values, *rest = case.arguments
+        told = case.function(gradient, values, *rest)
+        assert torch.equal(case.function(gradient, torch.full_like(values, torch.nan), *rest), told)
 
 
 @pytest.mark.parametrize("number", range(N_CASES))
