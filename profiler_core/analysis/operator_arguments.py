@@ -40,6 +40,11 @@ def whole_numbers(text: str) -> list[int] | None:
     return [int(part) for part in parts] if whole else None
 
 
+def truths(text: str) -> list[bool]:
+    """A list of truth values as Kineto writes it: "[True, False]"; what is no "True" is False."""
+    return [part.strip() == "True" for part in text.strip("[]").split(",")]
+
+
 def tensor_text(shape: Sequence[object], kind: str) -> str:
     """A shape and its type, by Kineto's name of it: "8×128 f32"; an unknown type as it is."""
     return f"{'×'.join(str(n) for n in shape)} {_SHORT.get(kind, kind)}".strip()

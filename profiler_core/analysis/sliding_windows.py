@@ -8,7 +8,7 @@ by position (torch 2.15: aten/src/ATen/native/native_functions.yaml). A padding 
 import re
 from collections.abc import Mapping, Sequence
 
-from profiler_core.analysis.operator_arguments import whole_numbers
+from profiler_core.analysis.operator_arguments import truths, whole_numbers
 from profiler_core.digits import is_whole
 
 Shape = tuple[int, ...]
@@ -67,8 +67,7 @@ def gradients_asked(name: str, concrete: Sequence[str]) -> tuple[bool, bool, boo
 
     Those of input and weight, where the trace does not say.
     """
-    mask = arguments_of(name, concrete).get("output_mask", "").strip("[]").split(",")
-    asked = [item.strip() == "True" for item in mask]
+    asked = truths(arguments_of(name, concrete).get("output_mask", ""))
     return (asked[0], asked[1], asked[2]) if len(asked) == 3 else (True, True, False)
 
 

@@ -388,6 +388,31 @@ def test_a_cast_that_a_product_calls_has_its_own_bytes() -> None:
     assert "of the memory's bandwidth" in dossier(comparison, kernel_item(name)).answer
 
 
+@pytest.mark.parametrize(
+    ("kernel", "read_and_written"),
+    [("max_pool_backward", (0, 1, 7)), ("adaptive_average_gradinput", (0, 1))],
+)
+def test_a_pooling_s_gradient_does_not_read_what_was_pooled(kernel, read_and_written) -> None:
+    """It moves the result's gradient, where each maximum was, and its own result, as large."""
+    run = SAMPLE / "eager"
+    (path,) = run.glob("trace.json*")
+    operators = {
+        "max_pool_backward": "aten::max_pool2d_with_indices_backward",
+        "adaptive_average_gradinput": "aten::_adaptive_avg_pool2d_backward",
+    }
+    call = next(e for e in read_events(path) if e.get("name") == operators[kernel])["args"]
+    item = {"float": 4, "long int": 8}
+    expected = sum(
+        prod(call["Input Dims"][n]) * item[call["Input type"][n]] for n in read_and_written
+    )
+    comparison = Comparison.open([run])
+    (name,) = (row.name for row in comparison.kernels if kernel in row.name)
+    traffic = comparison.runs[0].traffic[name]
+    assert traffic.n_bytes == N_STEPS * expected
+    (line,) = dossier(comparison, kernel_item(name)).rooflines
+    assert roofline_sentences(line)[0].startswith(f"Moves at least {format_bytes(expected)} ")
+
+
 def test_a_layout_kernel_computes_no_convolution_and_has_no_share_of_its_bytes() -> None:
     """Of 1×1 convolutions it is the longest kernel: "1×1 convolution at 13 % of the memory's"."""
     comparison = Comparison.open([SAMPLE.parent / "resnet50" / v for v in ("eager", "default")])

@@ -9,7 +9,7 @@ exceed the memory's (docs/counters.md). None where a shape is not known, never 0
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from profiler_core.analysis.ledger.buffers import given_by_name, viewed
+from profiler_core.analysis.ledger.buffers import NO_BUFFER, given_by_name, viewed
 from profiler_core.analysis.ledger.bytes_of_call import Moved, bytes_of_call
 from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
 from profiler_core.analysis.ledger.graph_calls import generated_name, is_generated
@@ -20,6 +20,7 @@ from profiler_core.analysis.ledger.operators import (
     operator,
     operators_of_kernel,
 )
+from profiler_core.analysis.ledger.unread import unread, unread_names
 from profiler_core.analysis.ledger.work_units import Unit, WindowCall, parts_of
 from profiler_core.analysis.operator_arguments import OPERANDS
 from profiler_core.analysis.sliding_windows import gradients_asked, in_their_places, result_shape
@@ -136,11 +137,13 @@ def _of_buffers(call: GeneratedCall, graph: CompiledGraph) -> Moved | None:
     if any(name.startswith("buf") and name not in graph.buffers for name in names):
         return None  # the rest would be too few
     read = {**_read_by_windows(call, graph), **viewed(graph.code, call.line)}
+    handed = tuple(name for name in call.arguments if name not in NO_BUFFER)
+    needed = names.keys() - unread_names(call.name, handed)
     entries = [(name, *graph.buffers[name]) for name in names if name in graph.buffers]
     sizes = [
         min(prod(shape), read.get(name, prod(shape))) * ITEM_BYTES[dtype]
         for name, shape, dtype in entries
-        if dtype in ITEM_BYTES
+        if dtype in ITEM_BYTES and name in needed
     ]
     return (sum(sizes[:-1]), sizes[-1]) if len(sizes) >= 2 else None
 
@@ -206,9 +209,9 @@ def _not_read(unit: Unit) -> int:
     """
     call = unit.window
     met = None if call is None else values_read(call.name, call.shapes, call.concrete)
-    n_bytes = 0
+    n_bytes, left_out = 0, unread(_recorded(unit))
     for position, (shape, dtype) in enumerate(zip(unit.shapes, unit.dtypes, strict=False)):
-        if shape is None:
+        if shape is None or position in left_out:
             continue
         strides = unit.strides[position] if position < len(unit.strides) else None
         read = prod(shape)
@@ -222,10 +225,7 @@ def _not_read(unit: Unit) -> int:
 
 def _of_call(unit: Unit) -> Moved | tuple[None, None]:
     """By the arguments of the call, the result as wide as what computes it, under autocast."""
-    call = OperatorCall.recorded(
-        unit.name, unit.shapes, unit.dtypes, unit.scalars, unit.lists, unit.list_item
-    )
-    moved = bytes_of_call(call)
+    moved = bytes_of_call(_recorded(unit))
     if moved is None:
         return None, None
     read, written = moved
@@ -233,6 +233,12 @@ def _of_call(unit: Unit) -> Moved | tuple[None, None]:
     if own and inside and unit.common != "cast" and not unit.name.endswith("_"):
         written = written * inside // own
     return read, written
+
+
+def _recorded(unit: Unit) -> OperatorCall:
+    return OperatorCall.recorded(
+        unit.name, unit.shapes, unit.dtypes, unit.scalars, unit.lists, unit.list_item
+    )
 
 
 def _item(dtypes: Sequence[str]) -> int | None:

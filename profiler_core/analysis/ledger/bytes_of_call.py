@@ -10,7 +10,6 @@ from math import prod
 from profiler_core.analysis.ledger.bytes_of_lists import bytes_of_lists
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES, TYPE_NUMBERS, OperatorCall
 from profiler_core.analysis.ledger.operator_kinds import (
-    BY_SHAPE,
     ELEMENTWISE,
     LIKE_FIRST,
     LIKE_SECOND,
@@ -20,6 +19,7 @@ from profiler_core.analysis.ledger.operator_kinds import (
 )
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.ledger.results import WRITTEN, WRITTEN_BY_COMMON, Written
+from profiler_core.analysis.ledger.unread import SCALARS_SAY, unread
 
 Moved = tuple[int, int]  # bytes read, bytes written
 
@@ -28,13 +28,12 @@ _Rule = Callable[[OperatorCall], Moved | None]
 
 
 def _and_reads_all(written: Written) -> _Rule:
-    """A rule for operators that read all of their arguments once."""
+    """A rule for operators that read all of their arguments once, but for those of `unread`."""
 
     def rule(call: OperatorCall) -> Moved | None:
-        if call.is_in_place:
-            return call.all_bytes, call.size(0)
-        n_bytes = written(call)
-        return None if n_bytes is None else (call.all_bytes, n_bytes)
+        read = call.all_bytes - call.bytes_of(unread(call))
+        n_bytes = call.size(0) if call.is_in_place else written(call)
+        return None if n_bytes is None else (read, n_bytes)
 
     return rule
 
@@ -66,6 +65,15 @@ def _index_select(call: OperatorCall) -> Moved | None:
     return _lookup(call, prod(call.shape(0) or ()) // length * prod(indices))
 
 
+def _likelihood(call: OperatorCall) -> Moved | None:
+    """`nll_loss`: of each row the value of its class, the weights of classes once."""
+    targets, written = call.shape(1), WRITTEN[call.bare](call)
+    if targets is None or written is None:
+        return None
+    read, _ = _lookup(call, prod(targets))
+    return read, written
+
+
 def _embedding_bag(call: OperatorCall) -> Moved | None:
     table, indices, offsets = (call.shape(n) for n in range(3))
     if table is None or indices is None or offsets is None:
@@ -94,13 +102,6 @@ def _overwritten(call: OperatorCall) -> Moved | None:
     return call.all_bytes - call.size(0), call.size(0)
 
 
-def _like_shape(call: OperatorCall) -> Moved | None:
-    """A gradient of what is handed over for its shape alone, as to a pooling's backward."""
-    if call.shape(1) is None:
-        return None
-    return call.all_bytes - call.size(1), call.size(1)
-
-
 def _filled(call: OperatorCall) -> Moved | None:
     """`zeros(size, dtype=…)` and `full(size, value, dtype=…)`; in torch's default type."""
     shape = call.numbers(0)
@@ -121,13 +122,15 @@ def _new(call: OperatorCall) -> Moved | None:
 
 
 _FILLS = ("zeros", "ones", "full", "rand", "randn")
-_OVERWRITES = ("copy", "zero", "fill", "normal", "uniform", "random")
+_OVERWRITES = (
+    "copy", "zero", "fill", "normal", "uniform", "random", "cauchy", "exponential", "geometric",
+    "log_normal",
+)  # fmt: skip
 _WITH_VALUES = frozenset(("full", "new_full", *_OVERWRITES))
 _WITHOUT_TENSORS = OF_A_LOSS.union(_FILLS)  # the first argument may be none
 
 RULES: Mapping[str, _Rule] = {
     **{name: _and_reads_all(written) for name, written in WRITTEN.items()},
-    **dict.fromkeys(BY_SHAPE, _like_shape),
     **dict.fromkeys(UPDATES, _update),
     **dict.fromkeys(_OVERWRITES, _overwritten),
     **dict.fromkeys(_FILLS, _filled),
@@ -135,6 +138,9 @@ RULES: Mapping[str, _Rule] = {
                     _filled_like),
     **dict.fromkeys(("new_zeros", "new_ones", "new_full"), _new),
     **dict.fromkeys(("gather", "take_along_dim", "take"), _gather),
+    **dict.fromkeys(
+        ("nll_loss", "nll_loss_forward", "nll_loss_nd", "nll_loss2d_forward"), _likelihood
+    ),
     "embedding": _embedding,
     "embedding_bag": _embedding_bag,
     "_embedding_bag": _embedding_bag,
@@ -146,8 +152,8 @@ RULES: Mapping[str, _Rule] = {
 # value may be another in each step, which would be another form of step for that.
 WITH_SCALARS = frozenset(
     f"aten::{name}"
-    for name in (*RULES, *(f"{update}_" for update in UPDATES))
-    if name not in ELEMENTWISE | LIKE_FIRST | LIKE_SECOND | PRODUCTS | _WITH_VALUES
+    for name in (*RULES, *(f"{name}_" for name in UPDATES | SCALARS_SAY))
+    if name not in (ELEMENTWISE | LIKE_FIRST | LIKE_SECOND | PRODUCTS | _WITH_VALUES) - SCALARS_SAY
 )
 
 _BY_COMMON = {name: _and_reads_all(written) for name, written in WRITTEN_BY_COMMON.items()}

@@ -1,6 +1,6 @@
 """A call of an operator as a trace records it: its arguments' shapes and types, and its scalars."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
@@ -26,6 +26,8 @@ TYPE_NUMBERS = {
     "0": 1, "1": 1, "2": 2, "3": 4, "4": 8, "5": 2, "6": 4, "7": 8, "8": 4, "9": 8, "10": 16,
     "11": 1, "15": 2, "23": 1, "24": 1, "25": 1, "26": 1,
 }  # fmt: skip
+
+_NUMBERS = (("double",), ("long int",), ("bool",))  # torch's types of numbers of Python's
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,16 @@ class OperatorCall:
     @property
     def all_bytes(self) -> int:
         """Of all of its tensors."""
-        return sum(map(self.size, range(len(self.shapes))))
+        return self.bytes_of(range(len(self.shapes)))
+
+    def bytes_of(self, positions: Iterable[int]) -> int:
+        """Of these of its tensors, without those that may be no memory."""
+        return sum(self.size(n) for n in positions if not self._may_be_number(n))
+
+    def _may_be_number(self, position: int) -> bool:
+        """Is it recorded as a number of Python's is: `x + 1` has a tensor of one value for it?"""
+        is_typed = self.dtypes[position : position + 1] in _NUMBERS
+        return position > 0 and self.shape(position) == () and is_typed
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape | None:

@@ -9,19 +9,20 @@ ELEMENTWISE = frozenset((
     "clamp_max", "clamp_min", "clip", "clone", "complex", "conj_physical", "copysign", "cos",
     "cosh", "deg2rad", "digamma", "div", "divide", "elu", "elu_backward", "eq", "erf", "erfc",
     "erfinv", "exp", "exp2", "expm1", "float_power", "floor", "floor_divide", "fmax", "fmin",
-    "fmod", "frac", "gcd", "ge", "gelu", "gelu_backward", "gt", "hardshrink", "hardsigmoid",
-    "hardsigmoid_backward", "hardswish", "hardswish_backward", "hardtanh", "hardtanh_backward",
-    "heaviside", "hypot", "i0", "igamma", "igammac", "isclose", "isfinite", "isinf", "isnan",
-    "isneginf", "isposinf", "lcm", "ldexp", "le", "leaky_relu", "leaky_relu_backward", "lerp",
-    "lgamma", "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logaddexp2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_backward", "lt",
-    "masked_fill", "maximum", "minimum", "mish", "mish_backward", "mul", "multiply", "mvlgamma",
-    "nan_to_num", "native_dropout_backward", "ne", "neg", "negative", "nextafter", "polygamma",
-    "positive", "pow", "rad2deg", "reciprocal", "relu", "relu6", "remainder", "round", "rrelu",
-    "rsqrt", "rsub", "selu", "sgn", "sigmoid", "sigmoid_backward", "sign", "signbit", "silu",
+    "fmod", "frac", "gcd", "ge", "gelu", "gelu_backward", "gt", "hardshrink",
+    "hardshrink_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish",
+    "hardswish_backward", "hardtanh", "hardtanh_backward", "heaviside", "hypot", "i0", "igamma",
+    "igammac", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "lcm", "ldexp",
+    "le", "leaky_relu", "leaky_relu_backward", "lerp", "lgamma", "log", "log10", "log1p",
+    "log2", "log_sigmoid", "logaddexp", "logaddexp2", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logit", "logit_backward", "lt", "masked_fill", "maximum",
+    "minimum", "mish", "mish_backward", "mul", "multiply", "mvlgamma", "nan_to_num",
+    "native_dropout_backward", "ne", "neg", "negative", "nextafter", "polygamma", "positive",
+    "pow", "rad2deg", "reciprocal", "relu", "relu6", "remainder", "round", "rrelu", "rsqrt",
+    "rsub", "selu", "sgn", "sigmoid", "sigmoid_backward", "sign", "signbit", "silu",
     "silu_backward", "sin", "sinc", "sinh", "softplus", "softplus_backward", "softshrink",
-    "sqrt", "square", "sub", "subtract", "tan", "tanh", "tanh_backward", "threshold",
-    "threshold_backward", "true_divide", "trunc", "where", "xlogy",
+    "softshrink_backward", "sqrt", "square", "sub", "subtract", "tan", "tanh", "tanh_backward",
+    "threshold", "threshold_backward", "true_divide", "trunc", "where", "xlogy",
 ))  # fmt: skip
 # Elementwise, with a truth value as result.
 COMPARISONS = frozenset((
@@ -38,24 +39,29 @@ FLOAT_OF_WHOLE = frozenset((
 LIKE_FIRST = frozenset((
     "_fused_rms_norm_backward", "_unsafe_masked_index", "alpha_dropout", "bernoulli",
     "channel_shuffle", "contiguous", "dropout", "feature_dropout", "flip", "instance_norm",
-    "masked_scatter", "miopen_batch_norm", "miopen_batch_norm_backward",
-    "native_group_norm_backward", "native_layer_norm_backward", "normalize", "pixel_shuffle",
-    "pixel_unshuffle", "prelu", "renorm", "roll", "rot90", "tril", "triu",
+    "masked_scatter", "miopen_batch_norm", "miopen_batch_norm_backward", "normalize",
+    "pixel_shuffle", "pixel_unshuffle", "prelu", "renorm", "roll", "rot90", "tril", "triu",
+))  # fmt: skip
+# Gradients of norms: where the weight is, and the mask of the gradients that are asked for, of
+# input, weight and bias.
+GRADIENTS_OF_NORMS = {
+    "native_batch_norm_backward": (2, 9),
+    "native_group_norm_backward": (4, 9),
+    "native_layer_norm_backward": (5, 7),
+}
+GRADIENTS_OF_POOLING = frozenset((
+    "_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward",
+    "adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "avg_pool2d_backward",
+    "avg_pool3d_backward", "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
+))  # fmt: skip
+GRADIENTS_OF_PADDING = frozenset((
+    "reflection_pad1d_backward", "reflection_pad2d_backward", "reflection_pad3d_backward",
+    "replication_pad1d_backward", "replication_pad2d_backward", "replication_pad3d_backward",
 ))  # fmt: skip
 # Gradients: the result's stands first, then what it is the gradient of.
-LIKE_SECOND = frozenset((
-    "_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward",
-    "adaptive_max_pool2d_backward", "avg_pool2d_backward", "avg_pool3d_backward",
+LIKE_SECOND = GRADIENTS_OF_POOLING | GRADIENTS_OF_PADDING | frozenset((
     "binary_cross_entropy_backward", "glu_backward", "huber_loss_backward", "l1_loss_backward",
-    "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "mse_loss_backward",
-    "nll_loss2d_backward", "nll_loss_backward", "smooth_l1_loss_backward",
-))  # fmt: skip
-# Of them those that need of the second no more than its shape.
-BY_SHAPE = frozenset((
-    "_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward",
-    "adaptive_max_pool2d_backward", "avg_pool2d_backward", "avg_pool3d_backward",
-    "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward", "nll_loss2d_backward",
-    "nll_loss_backward",
+    "mse_loss_backward", "nll_loss2d_backward", "nll_loss_backward", "smooth_l1_loss_backward",
 ))  # fmt: skip
 # Of them those whose result's gradient may be one value.
 OF_A_LOSS = frozenset((

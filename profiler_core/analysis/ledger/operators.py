@@ -119,8 +119,12 @@ def operator(name: str) -> str:
     Accepts `aten::add_`, `torch.ops.aten.addmm.default`, `torch.nn.functional.gelu`, `.to`, `+`,
     `extern_kernels.mm`. In-place variants count as their operator.
     """
-    if name in _INFIX:
-        return _COMMON.get(_INFIX[name], _INFIX[name])
+    bare = _INFIX.get(name) or bare_name(name)
+    return _COMMON.get(bare, bare)
+
+
+def bare_name(name: str) -> str:
+    """A name without its namespace, its overload and the underscore of an in-place one."""
     if name.startswith("torch.ops."):
         parts = name.split(".")
         bare = parts[3] if len(parts) > 3 else parts[-1]
@@ -128,9 +132,7 @@ def operator(name: str) -> str:
         bare = match["name"]
     else:
         bare = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
-    if bare.endswith("_") and not bare.endswith("__"):
-        bare = bare[:-1]
-    return _COMMON.get(bare, bare)
+    return bare[:-1] if bare.endswith("_") and not bare.endswith("__") else bare
 
 
 def is_specific(common: str) -> bool:

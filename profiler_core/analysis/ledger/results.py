@@ -19,11 +19,13 @@ from profiler_core.analysis.ledger.operator_kinds import (
     COMPARISONS,
     ELEMENTWISE,
     FLOAT_OF_WHOLE,
+    GRADIENTS_OF_NORMS,
     LIKE_FIRST,
     LIKE_SECOND,
     PRODUCTS,
     UPSAMPLED,
 )
+from profiler_core.analysis.operator_arguments import truths
 
 Written = Callable[[OperatorCall], int | None]
 
@@ -265,6 +267,16 @@ def _distances(call: OperatorCall) -> int | None:
     return prod((*batch, left[-2], right[-2])) * call.item(0)
 
 
+def _norm_gradients(call: OperatorCall) -> int | None:
+    """Of input, weight and bias those that are asked for; of the input, where none are recorded."""
+    weight, mask = GRADIENTS_OF_NORMS[call.bare]
+    sizes = call.size(0), call.size(weight), call.size(weight)
+    if call.shape(0) is None or not call.given(mask):
+        return _like(0)(call)
+    asked = zip(sizes, truths(call.given(mask)), strict=False)
+    return sum(n_bytes for n_bytes, is_asked in asked if is_asked)
+
+
 def _embedding_gradient(call: OperatorCall) -> int | None:
     rows, gradient = call.numbers(2), call.shape(0)
     return None if rows is None or gradient is None else rows[0] * gradient[-1] * call.item(0)
@@ -274,6 +286,7 @@ WRITTEN: Mapping[str, Written] = {
     **dict.fromkeys(ELEMENTWISE, _elementwise),
     **dict.fromkeys(LIKE_FIRST, _like(0)),
     **dict.fromkeys(LIKE_SECOND, _like(1)),
+    **dict.fromkeys(GRADIENTS_OF_NORMS, _norm_gradients),
     **dict.fromkeys(_REDUCED, _reduced),
     **dict.fromkeys(("max", "min"), _maximum),
     **dict.fromkeys(PRODUCTS, _product),

@@ -299,3 +299,35 @@ def test_a_fill_beside_a_convolution_does_not_write_its_result():
     graph = CompiledGraph("0/0", "forward", (call,), buffers=result)
     fill = replace(unit("aten::fill_", ((1,), None)), dtypes=("long int", "Scalar"), call=0)
     assert sum(bytes_of(fill, graph)) <= 16
+
+
+@pytest.mark.parametrize(
+    ("handed", "n_read"),
+    [
+        ("_adaptive_avg_pool2d_backward.default(buf7, relu_1)", 64 * 8 * 8),
+        ("_adaptive_avg_pool2d_backward.default(buf7, buf7)", 64 * 8 * 8),
+        ("threshold_backward.default(buf7, relu_1, 0)", 64 * 8 * 8 + 64 * 16 * 16),
+    ],
+)
+def test_a_gradient_in_a_replay_does_not_read_what_only_says_its_size(handed, n_read):
+    """simplecnn's adaptive pooling: 9.44 MB with what was pooled, of which none is read."""
+    code = f"""def call(self, args):
+    buf7 = empty_strided_cuda((64, 8, 8), (64, 8, 1), torch.float32)
+    buf8 = torch.ops.aten.{handed}
+"""
+    (gradient,) = read_calls(code)
+    graph = CompiledGraph(
+        compile_id="0/0", direction="backward", calls=(gradient,), code=code,
+        buffers=read_buffers(
+            code, {"relu_1": ((64, 16, 16), "f32"), "buf8": ((64, 16, 16), "f32")}
+        ),
+    )  # fmt: skip
+    replayed = Unit(gradient.name, 0, 1, (1, 1), None, None, False, call=0)
+    assert bytes_of(replayed, graph) == (4 * n_read, 4 * 64 * 16 * 16)
+
+
+def test_repeats_in_what_is_not_read_are_left_out_once():
+    """A pooling of what is expanded: its strides say so, and it is not read anyway."""
+    pooled = unit("aten::_adaptive_avg_pool2d_backward", ((4, 8, 2, 2), (4, 8, 4, 4)))
+    expanded = replace(pooled, strides=((32, 4, 2, 1), (0, 16, 4, 1)))
+    assert bytes_of(expanded, None) == bytes_of(pooled, None) == (4 * 128, 4 * 512)

@@ -1,8 +1,5 @@
 """Bytes of a call by its recorded arguments, against the tensors that torch is handed and makes."""
 
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -13,8 +10,7 @@ from hypothesis import strategies as st
 from profiler_core.analysis.ledger.bytes_of_call import RULES, bytes_of_call
 from profiler_core.analysis.ledger.operator_call import OperatorCall, broadcast
 from profiler_core.analysis.ledger.operator_kinds import ELEMENTWISE
-from profiler_core.analysis.ledger.work_units import read_shapes
-from profiler_core.analysis.operator_arguments import lists_of_shapes
+from tests.analysis.ledger.one_call import Case, case, expected, named, outermost, tensors
 from tests.lazily import Lazily
 
 torch = Lazily("torch")
@@ -26,28 +22,16 @@ def indices(n: int, *shape: int) -> Any:
     return torch.randint(0, n, shape)
 
 
-@dataclass
-class Case:
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    named: dict[str, Any]
-    kind: str
-
-
-def case(function: Callable[..., Any], *arguments: Any, kind: str = "all", **named: Any) -> Case:
-    return Case(function, arguments, named, kind)
-
-
-# Which of its tensors each kind reads and writes: `expected` below.
 @cache
 def cases() -> list[Case]:
     """Calls of which the arguments tell the bytes. Made late: collecting imports no torch."""
+    torch.manual_seed(0)
     aten, rand = torch.ops.aten, torch.rand
     x, y, image = rand(4, 16, 32), rand(32, 64), rand(4, 8, 16, 16)
     half, whole, truth = x.half(), torch.randint(0, 9, (4, 16)), x > 0.5
     row, channel = rand(32), rand(8)
     return [
-        case(aten.fill_, torch.tensor(1.0), 2.0, kind="overwrite"),
+        case(aten.fill_, torch.tensor(1.0), 2.0),
         case(aten.mul, x, torch.tensor(2.0)), case(aten.add, torch.tensor(1), 1),
         case(aten.mul, whole, 2.0), case(aten.mul, half, torch.tensor(2.0)),
         case(aten.mul, whole, 2),
@@ -61,7 +45,7 @@ def cases() -> list[Case]:
         case(aten.logical_not, truth),
         case(aten.where, truth, x, rand(1)), case(aten.masked_fill, x, truth, 0.0),
         case(aten.clamp, x, 0, 1), case(aten.addcmul, x, x, x), case(aten.lerp, x, x, 0.5),
-        case(aten.complex, x, x), case(aten.prelu, image, channel), case(aten.clone, x),
+        case(aten.complex, x, x), case(aten.prelu, image - 0.5, channel), case(aten.clone, x),
         case(aten.gelu_backward, x, x), case(aten.threshold_backward, x, x, 0),
         case(aten.sqrt, whole),
         case(aten.silu_backward, x, x), case(aten.tanh_backward, half, half), case(aten.neg, whole),
@@ -126,26 +110,27 @@ def cases() -> list[Case]:
         case(aten.to, x, torch.bfloat16), case(aten.to, x, "cpu", torch.float16),
         case(aten._to_copy, half, dtype=torch.float32), case(aten._to_copy, x),
         case(aten.type_as, x, half),
-        case(aten.copy_, half.clone(), x, kind="overwrite"), case(aten.zero_, y, kind="overwrite"),
-        case(aten.fill_, y.clone(), 1.0, kind="overwrite"), case(aten.zeros_like, x, kind="like"),
-        case(aten.ones_like, x, dtype=torch.float16, kind="like"), case(aten.zeros, [4, 8]),
+        case(aten.copy_, half.clone(), x), case(aten.zero_, y.clone()),
+        case(aten.fill_, y.clone(), 1.0), case(aten.zeros_like, x),
+        case(aten.ones_like, x, dtype=torch.float16), case(aten.zeros, [4, 8]),
         case(aten.full, [3, 4], 1.0, dtype=torch.float64), case(aten.rand, [4, 4]),
-        case(aten.new_zeros, x, [5, 6], kind="like"), case(aten.rand_like, half, kind="like"),
-        case(aten.nll_loss, rand(32, 10), indices(10, 32)), case(aten.mse_loss, x, x),
+        case(aten.new_zeros, x, [5, 6]), case(aten.rand_like, half),
+        case(aten.nll_loss, rand(32, 10), indices(10, 32), kind="classes"),
+        case(aten.mse_loss, x, x),
         case(aten.cross_entropy_loss, rand(32, 10), indices(10, 32)), case(aten.mse_loss, x, x, 0),
-        case(aten.nll_loss_forward, rand(32, 10), indices(10, 32), None, 1, -100),
-        case(aten.nll_loss, rand(32, 10), indices(10, 32), None, 0),
+        case(aten.nll_loss_forward, rand(32, 10), indices(10, 32), None, 1, -100, kind="classes"),
+        case(aten.nll_loss, rand(32, 10), indices(10, 32), None, 0, kind="classes"),
         case(aten.binary_cross_entropy_with_logits, x, x), case(aten.l1_loss, x, x),
         case(aten.nll_loss_backward, torch.tensor(1.0), rand(32, 10), indices(10, 32), None, 1,
              -100,
-             torch.tensor(32.0), kind="by shape"),
+             torch.tensor(32.0)),
         case(aten.mse_loss_backward, torch.tensor(1.0), x, x, 1),
         case(aten.mse_loss_backward, x, x, x, 0),
         case(aten.max_pool2d_with_indices_backward, rand(4, 8, 8, 8), image, [2, 2], [2, 2], [0, 0],
-             [1, 1], False, aten.max_pool2d_with_indices(image, [2, 2])[1], kind="by shape"),
-        case(aten._adaptive_avg_pool2d_backward, rand(4, 8, 4, 4), image, kind="by shape"),
+             [1, 1], False, aten.max_pool2d_with_indices(image, [2, 2])[1]),
+        case(aten._adaptive_avg_pool2d_backward, rand(4, 8, 4, 4), image),
         case(aten.avg_pool2d_backward, rand(4, 8, 8, 8), image, [2, 2], [2, 2], [0, 0], False, True,
-             None, kind="by shape"),
+             None),
         case(aten.upsample_nearest2d.vec, image, [32, 48], None),
         case(aten.upsample_nearest2d.vec, image, None, [2.0, 1.5]),
         case(aten.upsample_bilinear2d.vec, image, [8, 8], False, None),
@@ -179,89 +164,6 @@ def unknown_cases() -> list[Case]:
         case(aten.cat, [x, x], 1), case(aten.fft_rfft, x), case(aten.one_hot, whole),
         case(aten.repeat_interleave, y, torch.arange(32), 0),
     ]  # fmt: skip
-
-
-def outermost(case: Case, list_item: int = 0) -> tuple[OperatorCall, Any]:
-    """The call as a trace records it, and what it gave.
-
-    Args:
-        case: the call.
-        list_item: bytes of a value in lists, as the name of the kernel says them.
-    """
-    cpu = torch.profiler.ProfilerActivity.CPU
-    with torch.profiler.profile(activities=[cpu], record_shapes=True) as profiled:
-        result = case.function(*case.arguments, **case.named)
-    event = min(
-        profiled.profiler.kineto_results.events(), key=lambda e: (e.start_ns(), -e.end_ns())
-    )
-    scalars = [_written(value) for value in event.concrete_inputs()]
-    dims, kinds = json.dumps(event.structured_input_shapes()), event.dtypes()
-    lists = lists_of_shapes(dims, json.dumps(kinds))
-    return (
-        OperatorCall.recorded(event.name(), read_shapes(dims), kinds, scalars, lists, list_item),
-        result,
-    )
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(str, value))}]"
-    return "" if value is None else str(value)
-
-
-def expected(case: Case, result: Any) -> tuple[int, int]:
-    given = list(tensors([case.arguments, case.named]))
-    storages = {tensor.untyped_storage().data_ptr() for tensor in given}
-    made = list(tensors(result))
-    fresh = [t for t in made if t.untyped_storage().data_ptr() not in storages]
-    first, *others = map(n_bytes, given or [torch.empty(0)])
-    written = sum(map(n_bytes, fresh or made))
-    match case.kind:
-        case "all":
-            return first + sum(others), written
-        case "lookup":
-            return written + sum(others), written
-        case "put values":
-            return sum(others), others[-1]
-        case "add values":  # they are added to what is there
-            return sum(others) + others[-1], others[-1]
-        case "by shape":
-            return first + sum(others) - n_bytes(case.arguments[1]), written
-        case "overwrite":
-            return sum(others), first
-        case "lists":
-            return first + sum(others), sum(map(n_bytes, case.arguments[0]))
-        case "overwrite lists":
-            return sum(map(n_bytes, case.arguments[1])), sum(map(n_bytes, case.arguments[0]))
-    return 0, written
-
-
-def tensors(values: Any) -> Iterator[Any]:
-    leaves = torch.utils._pytree.tree_leaves(values)
-    return (leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
-
-
-def n_bytes(tensor: Any) -> int:
-    return tensor.numel() * tensor.element_size()
-
-
-def named(case: Case) -> str:
-    shapes = [tuple(t.shape) for t in tensors(case.arguments)]
-    return f"{case.function} {shapes} {[a for a in case.arguments if not tensors_in(a)]}"
-
-
-def tensors_in(value: Any) -> bool:
-    return any(True for _ in tensors(value))
-
-
-def test_what_is_handed_over_for_its_shape_alone_has_no_value_in_the_result() -> None:
-    """A pooling's backward was said to read the pooling's input."""
-    by_shape = [case for case in cases() if case.kind == "by shape"]
-    assert by_shape
-    for case in by_shape:
-        gradient, values, *rest = case.arguments
-        told = case.function(gradient, values, *rest)
-        assert torch.equal(case.function(gradient, torch.full_like(values, torch.nan), *rest), told)
 
 
 @pytest.mark.parametrize("number", range(N_CASES))
