@@ -389,28 +389,43 @@ def test_a_cast_that_a_product_calls_has_its_own_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "read_and_written"),
-    [("max_pool_backward", (0, 1, 7)), ("adaptive_average_gradinput", (0, 1))],
+    ("variant", "kernel", "operator", "moved"),
+    [
+        # Which arguments are read, or are as large as what is written.
+        ("eager", "max_pool_backward", "max_pool2d_with_indices_backward", (0, 1, 7)),
+        ("eager", "adaptive_average_gradinput", "_adaptive_avg_pool2d_backward", (0, 1)),
+        ("default", "adaptive_average_gradinput", "_adaptive_avg_pool2d_backward", (0, 1)),
+    ],
 )
-def test_a_pooling_s_gradient_does_not_read_what_was_pooled(kernel, read_and_written) -> None:
-    """It moves the result's gradient, where each maximum was, and its own result, as large."""
-    run = SAMPLE / "eager"
-    (path,) = run.glob("trace.json*")
-    operators = {
-        "max_pool_backward": "aten::max_pool2d_with_indices_backward",
-        "adaptive_average_gradinput": "aten::_adaptive_avg_pool2d_backward",
-    }
-    call = next(e for e in read_events(path) if e.get("name") == operators[kernel])["args"]
+def test_a_pooling_s_gradient_does_not_read_what_was_pooled(
+    variant, kernel, operator, moved
+) -> None:
+    """Nor has its kernel the time of what fills the result: in generated code it had."""
+    events = read_events(SAMPLE / variant / "trace.json.gz")
+    call = next(e for e in events if e.get("name") == f"aten::{operator}")["args"]
     item = {"float": 4, "long int": 8}
-    expected = sum(
-        prod(call["Input Dims"][n]) * item[call["Input type"][n]] for n in read_and_written
-    )
-    comparison = Comparison.open([run])
+    expected = sum(prod(call["Input Dims"][n]) * item[call["Input type"][n]] for n in moved)
+    comparison = Comparison.open([SAMPLE / variant])
     (name,) = (row.name for row in comparison.kernels if kernel in row.name)
     traffic = comparison.runs[0].traffic[name]
-    assert traffic.n_bytes == N_STEPS * expected
+    assert (traffic.n_bytes, traffic.kernels_per_call) == (N_STEPS * expected, 1.0)
+    own_us = sum(e["dur"] for e in events if e.get("cat") == "kernel" and e["name"] == name)
+    assert traffic.time_ns == pytest.approx(1000 * own_us)
     (line,) = dossier(comparison, kernel_item(name)).rooflines
     assert roofline_sentences(line)[0].startswith(f"Moves at least {format_bytes(expected)} ")
+    assert not any("totals of its operator" in text for text in roofline_sentences(line))
+
+
+@pytest.mark.parametrize("variant", ["eager", "default"])
+def test_a_kernel_that_puts_values_into_zeros_does_not_write_these(variant) -> None:
+    """A loss's gradient has one value a row; `fill_` writes the rest, by a kernel of its own."""
+    events = read_events(SAMPLE / variant / "trace.json.gz")
+    call = next(e for e in events if e.get("name") == "aten::nll_loss_backward")["args"]
+    (n_rows,) = call["Input Dims"][2]
+    comparison = Comparison.open([SAMPLE / variant])
+    (name,) = (row.name for row in comparison.kernels if "nll_loss_backward" in row.name)
+    # Of each row the class is read and a value is written; for all the gradient and the weight.
+    assert comparison.runs[0].traffic[name].n_bytes == N_STEPS * (n_rows * (8 + 4) + 4 + 4)
 
 
 def test_a_layout_kernel_computes_no_convolution_and_has_no_share_of_its_bytes() -> None:

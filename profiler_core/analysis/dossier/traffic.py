@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from profiler_core.analysis.dossier.roofline import Traffic
-from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once
+from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once, without_fill
 from profiler_core.analysis.ledger.bytes_of_call import Moved
+from profiler_core.analysis.ledger.library_kernels import is_helper
 from profiler_core.analysis.ledger.looked_up import looks_up
 from profiler_core.analysis.ledger.sides import LedgerSide, read_side
 from profiler_core.analysis.ledger.work_units import Unit, parts_of
@@ -28,13 +29,15 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
     with_lookups: set[str] = set()
     for step, executions in zip(run.steps, run.executions, strict=True):
         graph_of = {execution.run: execution.graph for execution in executions}
-        for unit, moved in _calls(step.units, graph_of):
+        for unit, by_shapes in _calls(step.units, graph_of):
             names = {run.names[row] for row in unit.events if row in run.names}
             if not names:
                 continue
-            if moved is None:
+            if by_shapes is None:
                 unknown |= names
                 continue
+            is_alone = not any(map(is_helper, names))
+            moved = without_fill(unit, by_shapes) if is_alone else by_shapes
             if counts_once(unit):
                 once |= names
             if looks_up(unit):
@@ -61,7 +64,7 @@ def _calls(
 ) -> Iterator[tuple[Unit, Moved | None]]:
     """Each unit with its bytes, or the calls inside it that launch its kernels with theirs."""
     for unit in units:
-        parts = parts_of(unit) if unit.call is None else [unit]
+        parts = parts_of(unit)
         moved = [None] if parts[0] is unit else [bytes_of(part, None) for part in parts]
         if None not in moved:
             yield from zip(parts, moved, strict=True)

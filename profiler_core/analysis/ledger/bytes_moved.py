@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from profiler_core.analysis.ledger.buffers import NO_BUFFER, given_by_name, viewed
-from profiler_core.analysis.ledger.bytes_of_call import Moved, bytes_of_call
+from profiler_core.analysis.ledger.bytes_of_call import Moved, beside_its_fill, bytes_of_call
 from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
 from profiler_core.analysis.ledger.graph_calls import generated_name, is_generated
 from profiler_core.analysis.ledger.looked_up import LOOKUPS, values_looked_up
@@ -65,6 +65,11 @@ def bytes_of(
             sizes = [prod(shape) * item for shape, item in tensors]
             return sum(sizes[:-1]), sizes[-1]
     return _of_lists(unit) if unit.lists else _of_operator(unit, output)
+
+
+def without_fill(unit: Unit, moved: Moved) -> Moved:
+    """Of the bytes of an operator those of its own kernel, where others fill its result before."""
+    return beside_its_fill(_recorded(unit), moved)
 
 
 def _fills_for(unit: Unit, call: GeneratedCall) -> bool:

@@ -156,6 +156,10 @@ WITH_SCALARS = frozenset(
     if name not in (ELEMENTWISE | LIKE_FIRST | LIKE_SECOND | PRODUCTS | _WITH_VALUES) - SCALARS_SAY
 )
 
+# Their own kernel puts values into a result that another one has filled with zeros: which of their
+# arguments has as many values.
+_PUT_INTO_ZEROS = {"nll_loss_backward": 2, "nll_loss2d_backward": 2, "embedding_dense_backward": 0}
+
 _BY_COMMON = {name: _and_reads_all(written) for name, written in WRITTEN_BY_COMMON.items()}
 
 
@@ -172,3 +176,15 @@ def bytes_of_call(call: OperatorCall) -> Moved | None:
         return rule(call)
     except IndexError:
         return None  # no such call has these shapes: a file may say anything
+
+
+def beside_its_fill(call: OperatorCall, moved: Moved) -> Moved:
+    """What a call's own kernel moves, where another one fills its result with zeros before.
+
+    Args:
+        call: of any operator.
+        moved: by both kernels.
+    """
+    read, written = moved
+    shape = call.shape(_PUT_INTO_ZEROS.get(call.bare, -1))
+    return moved if shape is None else (read, min(written, prod(shape) * call.item(0)))

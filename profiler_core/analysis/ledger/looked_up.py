@@ -15,7 +15,7 @@ def looks_up(unit: Unit) -> bool:
     """Does it read rows of a table by indices, of which shapes do not say whether they repeat?"""
     if is_generated(unit.name):
         return bool(operators_of_kernel(generated_name(unit.name)) & LOOKUPS)
-    return unit.common in LOOKUPS
+    return unit.common in LOOKUPS or unit.common == "embedding_backward"  # adds to its rows
 
 
 def values_looked_up(graph: CompiledGraph, call: GeneratedCall) -> Mapping[str, int]:

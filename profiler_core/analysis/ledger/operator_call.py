@@ -75,7 +75,7 @@ class OperatorCall:
 
     def shape(self, position: int) -> Shape | None:
         """Of a tensor argument; None where there is none."""
-        return self.shapes[position] if position < len(self.shapes) else None
+        return self.shapes[position] if 0 <= position < len(self.shapes) else None
 
     def item(self, position: int) -> int:
         """Bytes of one value of a tensor argument."""

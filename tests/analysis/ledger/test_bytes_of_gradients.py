@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from profiler_core.analysis.ledger.bytes_of_call import RULES, bytes_of_call
+from profiler_core.analysis.ledger.bytes_of_call import RULES, beside_its_fill, bytes_of_call
 from profiler_core.analysis.ledger.operator_call import OperatorCall
 from tests.analysis.ledger.one_call import Case, are_read, case, expected, n_bytes, named, outermost
 from tests.lazily import Lazily
@@ -250,3 +250,18 @@ def test_a_number_of_python_s_is_no_memory() -> None:
 def test_a_gradient_without_recorded_numbers_is_of_the_input() -> None:
     call = OperatorCall("aten::native_layer_norm_backward", ((4, 8), (4, 8)), ("float", "float"))
     assert bytes_of_call(call) == (256, 128)
+
+
+def test_beside_its_fill_a_table_s_gradient_writes_the_rows_that_are_looked_up() -> None:
+    table = OperatorCall(
+        "aten::embedding_dense_backward", ((7, 32), (7,)), ("float", "long int"), ("", "", "1000")
+    )
+    read, written = 7 * 32 * 4 + 7 * 8, 1000 * 32 * 4
+    assert bytes_of_call(table) == (read, written)
+    assert beside_its_fill(table, (read, written)) == (read, 7 * 32 * 4)
+    small = OperatorCall(
+        "aten::embedding_dense_backward", ((7, 32), (7,)), ("float", "long int"), ("", "", "5")
+    )
+    assert beside_its_fill(small, (read, 5 * 32 * 4)) == (read, 5 * 32 * 4)
+    other = OperatorCall("aten::gelu_backward", ((7, 32), (7, 32)), ("float", "float"))
+    assert beside_its_fill(other, (2, 1)) == (2, 1)
