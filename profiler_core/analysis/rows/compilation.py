@@ -31,7 +31,7 @@ def _took(known_ns: float | None, n_unknown: int) -> str:
 
 
 _FACTS: tuple[tuple[str, Callable[[CompilationReport], str]], ...] = (
-    ("Compilations", lambda r: format_count(len(r.log.compilations))),
+    ("Compilations", lambda r: format_count(r.log.n_compilations)),
     (
         "Compile time",
         lambda r: format_duration(r.compile_time.seconds * 1e9 if r.compile_time else None),
