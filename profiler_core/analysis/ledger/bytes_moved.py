@@ -22,7 +22,7 @@ from profiler_core.analysis.ledger.operators import (
 )
 from profiler_core.analysis.ledger.unread import unread, unread_names
 from profiler_core.analysis.ledger.work_units import Unit, WindowCall, parts_of
-from profiler_core.analysis.operator_arguments import OPERANDS
+from profiler_core.analysis.operator_arguments import n_operands
 from profiler_core.analysis.sliding_windows import gradients_asked, in_their_places, result_shape
 from profiler_core.analysis.window_reads import values_read
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
@@ -173,7 +173,7 @@ def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
     if unit.common in KERNEL_FREE:
         is_copied = bool(sizes) and "clone" in unit.inner  # `reshape` of what is not contiguous
         return (sizes[0], sizes[0]) if is_copied else (0, 0)
-    if len(sizes) - 1 == OPERANDS.get(unit.name):
+    if n_operands(unit.name, len(sizes)) < len(sizes):
         return sum(sizes[:-1]), sizes[-1]
     if unit.common == "convolution_backward":
         return _of_gradients(unit.window, tensors)
