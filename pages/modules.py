@@ -7,6 +7,7 @@ from profiler_core.analysis.rows.modules import (
     how_divided,
     unknown_sentence,
 )
+from profiler_core.analysis.wording.groups import undecidable_sentence
 from profiler_core.figures.module_icicle import HOW_TO_ZOOM, module_icicle
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import show_figure
@@ -75,6 +76,7 @@ with page(SPEC) as first_line:
         for note in (
             how_divided(of_modules=view in (LAYERS, CLASSES), is_pair=shown.is_pair),
             unknown_sentence(tree, is_pair=shown.is_pair),
+            undecidable_sentence(shown.divided.ledger) if shown.is_pair else "",
             *shown.divided.ledger.notes,
         )
         if note

@@ -26,6 +26,7 @@ class OperatorRow:
     n_copies: tuple[int, int]  # copies and memsets, likewise
     time_ns: tuple[int, int]
     shared_ns: int  # of the candidate's, its part of groups that replace other operators too
+    undecidable_ns: int  # of the candidate's, its part of what another group explains as well
     groups: tuple[int, ...]  # fusion groups by their places, the candidate's slowest first
     is_only_in_candidate: bool
     n_steps: tuple[int, int]
@@ -61,6 +62,7 @@ class _Sum:
     n_copies: list[int] = field(default_factory=lambda: [0, 0])
     time_ns: list[int] = field(default_factory=lambda: [0, 0])
     shared_ns: int = 0
+    undecidable_ns: int = 0
     groups: dict[int, int] = field(default_factory=dict)  # with the candidate's time in it
 
 
@@ -78,6 +80,7 @@ def operator_rows(ledger: FusionLedger) -> tuple[OperatorRow, ...]:
             n_copies=(total.n_copies[0], total.n_copies[1]),
             time_ns=(total.time_ns[0], total.time_ns[1]),
             shared_ns=total.shared_ns,
+            undecidable_ns=total.undecidable_ns,
             groups=tuple(sorted(total.groups, key=lambda group: -total.groups[group])),
             is_only_in_candidate=is_only,
             n_steps=n_steps,
@@ -102,6 +105,7 @@ def _add(sums: dict[tuple[str, bool], _Sum], number: int, group: FusionGroup) ->
     for op, part in parts.items():
         total = sums.setdefault((op, is_only), _Sum())
         total.time_ns[1] += part
+        total.undecidable_ns += round(part * (group.candidate.undecidable_share or 0))
         total.groups[number] = part
         if not is_only:
             counted = theirs[op] if has_own else group.candidate

@@ -39,6 +39,7 @@ from profiler_core.analysis.ledger.match import (
 )
 from profiler_core.analysis.ledger.moved import reach, reach_libraries, reach_lines
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, SOFTMAX
+from profiler_core.analysis.ledger.pointwise_chains import pointwise_chains, with_chains
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.realign import realign
 from profiler_core.analysis.ledger.replay_overhead import match_replays
@@ -259,11 +260,28 @@ def _align_within(
 def _align(
     a: Sequence[Item], b: Sequence[Item], phase: Phase, match: Match
 ) -> list[tuple[int, int]]:
+    """An alignment in which a pointwise chain counts as one operator, and is in one kernel."""
+    followers = dict(pointwise_chains(a, b)), dict(pointwise_chains(b, a))
+    sides = with_chains(a, followers[0]), with_chains(b, followers[1])
+    places = [list(side) for side in sides]
+    pairs = [
+        (places[0][i], places[1][j])
+        for i, j in _align_each(list(sides[0].values()), list(sides[1].values()), phase, match)
+    ]
+    facing = dict(pairs), {j: i for i, j in pairs}
+    pairs += [(i, facing[0][first]) for i, first in followers[0].items() if first in facing[0]]
+    pairs += [(facing[1][first], j) for j, first in followers[1].items() if first in facing[1]]
+    return sorted(pairs)
+
+
+def _align_each(
+    a: Sequence[Item], b: Sequence[Item], phase: Phase, match: Match
+) -> list[tuple[int, int]]:
     def signature(item: Item) -> tuple[object, ...]:
         shapes = item.shapes if item.by_kernel_name else item.shapes[:2]
         return (
             item.op, item.inner, item.fresh, item.labels, shapes, item.extent, item.layouts,
-            item.is_part, item.part_of,
+            item.is_part, item.part_of, item.chain,
         )  # fmt: skip
 
     lefts: dict[tuple[object, ...], int] = {}

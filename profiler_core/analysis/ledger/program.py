@@ -54,6 +54,7 @@ class Item:
     )  # of a product's kernels: "tn" where a factor is transposed
     extent: Extent | None = None  # of a product, where its tensors' shapes are known
     part_of: frozenset[str] = frozenset()  # operators that a node was decomposed from, as told
+    chain: frozenset[str] = frozenset()  # pointwise operators behind it that go where it goes
     is_part: bool = False  # of another operator, which the kernels that compute it are named after
 
     @property

@@ -92,7 +92,12 @@ def _named(plain: Item, name: Item) -> int:
     if sizes and size and not {size, *plain.index_sizes} <= sizes:
         return _of_another_size(plain, name)
     of_its_size = OF_ITS_SIZE if sizes and size else 0
-    return NAMED_IN_KERNEL + of_its_size + (NEWLY_NAMED if plain.op in name.fresh else 0)
+    behind = sum(_mentioned(op, name) for op in plain.chain & name.inner)
+    return _mentioned(plain.op, name) + of_its_size + behind
+
+
+def _mentioned(op: str, name: Item) -> int:
+    return NAMED_IN_KERNEL + (NEWLY_NAMED if op in name.fresh else 0)
 
 
 def _of_another_size(plain: Item, name: Item) -> int:

@@ -138,14 +138,24 @@ def handed_sentence(more: HandedMore) -> str:
 
 def how_ledger_knows(ledger: FusionLedger) -> str:
     """For instance: Matched by the compiler's structured logs."""
-    shares = (ledger.undecidable_baseline, ledger.undecidable_candidate)
     matched = f"Matched by {_KNOWN_BY[ledger.known_by]}"
+    return "; ".join(part for part in (matched, _undecidable(ledger)) if part) + "."
+
+
+def undecidable_sentence(ledger: FusionLedger) -> str:
+    """How much of the runs' time other groups explain equally well; "" where none is."""
+    text = _undecidable(ledger)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _undecidable(ledger: FusionLedger) -> str:
+    shares = (ledger.undecidable_baseline, ledger.undecidable_candidate)
     if not any(shares):
-        return f"{matched}."
+        return ""
     before, after = map(format_share, shares)
     return (
-        f"{matched}; for {before} of the baseline's and {after} of the candidate's time another "
-        "group would explain the kernels equally well."
+        f"for {before} of the baseline's and {after} of the candidate's time another "
+        "group would explain the kernels equally well"
     )
 
 

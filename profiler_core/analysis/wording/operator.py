@@ -50,19 +50,26 @@ def callers_about(callers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def operator_about(row: OperatorRow | None, candidate: str) -> tuple[str, ...]:
-    """What of its time in the candidate is of kernels that replaced others too.
+    """What of its time in the candidate is of kernels that replaced others too, or may have.
 
     Args:
         row: of the operator; None: no group is named by it.
         candidate: what that is called.
     """
-    shared_ns = 0.0 if row is None else row.per_step(row.shared_ns, 1)
-    if row is None or row.is_only_in_candidate or not shared_ns:
+    if row is None or row.is_only_in_candidate:
         return ()
-    return (
-        f"{format_duration(shared_ns)} of it in {candidate} is its part of kernels that replace "
-        "other operators too, in proportion to the time that each took before.",
-    )
+    sentences = []
+    if shared_ns := row.per_step(row.shared_ns, 1):
+        sentences.append(
+            f"{format_duration(shared_ns)} of it in {candidate} is its part of kernels that "
+            "replace other operators too, in proportion to the time that each took before."
+        )
+    if undecidable_ns := row.per_step(row.undecidable_ns, 1):
+        sentences.append(
+            f"For {format_duration(undecidable_ns)} of it in {candidate} another group would "
+            "explain the kernels equally well."
+        )
+    return tuple(sentences)
 
 
 def elsewhere_about(counted: CountedElsewhere) -> str:

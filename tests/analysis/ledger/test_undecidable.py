@@ -5,11 +5,14 @@ import pytest
 
 from profiler_core.analysis.ledger.alignment import align_codes, alternatives
 from profiler_core.analysis.ledger.anchors import in_doubt, shuffled_runs
-from profiler_core.analysis.wording.groups import how_ledger_knows
+from profiler_core.analysis.operators import operator_rows
+from profiler_core.analysis.wording.groups import how_ledger_knows, undecidable_sentence
+from profiler_core.analysis.wording.operator import operator_about
 from profiler_core.answers.explanation import fusion_answer
 from tests.analysis.ledger.judge.ablation import without
 from tests.analysis.ledger.judge.pairs import ROOT, judged, ledger_of, unpacked
 from tests.analysis.ledger.test_anchors import product
+from tests.larger import LARGER
 
 SAMPLES = ROOT / "sample_traces"
 T5 = unpacked(ROOT / "tests" / "fixtures" / "judge_pairs.tar.xz") / "t5_training"
@@ -82,3 +85,34 @@ def test_page_and_json_say_how_the_ledger_knows(of_t5):
     runs = SAMPLES / "bert" / "eager", SAMPLES / "bert" / "reduce-overhead"
     assert ledger_of(*runs, logs=True).known_by == "logs"
     assert ledger_of(*runs, logs=False).known_by == "names"
+
+
+def test_operators_say_how_much_of_their_time_is_undecidable(of_t5):
+    """Their parts are those of the groups that replace them, rounded to a nanosecond each."""
+    rows = operator_rows(of_t5)
+    assert sum(row.undecidable_ns for row in rows) == pytest.approx(
+        sum(group.candidate.undecidable_ns for group in of_t5.groups), abs=len(of_t5.groups)
+    )
+    runs = (LARGER / "captures" / f"customcnn_b1.{mode}" for mode in ("eager", "reduce-overhead"))
+    ledger = ledger_of(*runs, logs=False)
+    rows_of = {row.name: row for row in operator_rows(ledger)}
+    open_ns = sum(
+        kernel.time_ns / ledger.n_candidate_steps
+        for group in ledger.groups
+        if group.confidence == "undecidable" and group.title.startswith("max_pool2d")
+        for kernel in group.candidate.kernels
+    )
+    assert open_ns > 0.3 * rows_of["max_pool2d"].step_ns(1)
+    assert operator_about(rows_of["max_pool2d"], "reduce-overhead")[-1] == (
+        f"For {open_ns / 1000:.2f} µs of it in reduce-overhead another group would explain the "
+        "kernels equally well."
+    )
+    assert not any("equally well" in text for text in operator_about(rows_of["linear"], "x"))
+
+
+def test_the_page_of_modules_says_what_is_undecidable(of_t5):
+    said = undecidable_sentence(of_t5)
+    assert said[1:-1] in how_ledger_knows(of_t5)
+    assert said.startswith("For ") and said.endswith("explain the kernels equally well.")
+    logged = ledger_of(SAMPLES / "bert" / "eager", SAMPLES / "bert" / "default", logs=True)
+    assert undecidable_sentence(logged) == ""

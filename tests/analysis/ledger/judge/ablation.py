@@ -26,7 +26,7 @@ from tests.analysis.ledger.judge.verdict import judge
 # Functions of the matching that return pairs or tie items: without them nothing is added.
 _MATCHING = ("pairs_by_size", "in_doubt", "_doubt_names", "kernels_by_size", "reach", "reach_lines",
              "reach_libraries", "parts_by_name", "_match_optimizers",
-             "match_exchange", "realign", "join_neighbours")  # fmt: skip
+             "match_exchange", "realign", "join_neighbours", "pointwise_chains")  # fmt: skip
 _WEIGHTS = {
     "PART_OF_ANOTHER": worth.ONLY_THE_LINE,
     "POINTWISE": 0,
