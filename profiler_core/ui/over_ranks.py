@@ -34,7 +34,8 @@ def _said(job: JobLedger) -> str:
     ranks = "all" if len(job.ranks) == job.n_ranks else f"{len(job.ranks)} of {job.n_ranks}"
     return (
         f"what the groups take on {ranks} ranks, each kernel as it costs with no collective beside "
-        "it. A group is slower on one rank only where no other is nearly as slow."
+        "it, if it ever runs so. A group is slower on one rank only where no other is nearly as "
+        "slow."
     )
 
 

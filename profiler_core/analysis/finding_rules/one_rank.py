@@ -33,7 +33,8 @@ def slow_on_one_rank(facts: Facts) -> Finding | None:
         change=Change("no_late_rank", rank=rank),
         title=f"Rank {rank} alone needs longer for some of its work.",
         evidence=f"{format_duration(more_ns[rank])} per step more than the median of the other "
-        f"ranks, with nothing beside it: {named}{further}.",
+        f"ranks, its kernels as they cost with no collective beside them, if any runs so: {named}"
+        f"{further}.",
         advice=_advice(rank, only_there=all(group.is_only_there for group in groups)),
         page="fusion",
         items=facts.group_items(slower.group for slower in groups if slower.group is not None),

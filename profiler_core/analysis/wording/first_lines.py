@@ -110,14 +110,15 @@ def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_wor
     change = f" ({format_change_between(before, after)})" if before and after else ""
     marks = group_marks(groups)
     differ = [n for n, group in enumerate(groups) if _differs(group, before or after)]
-    parts = [
-        f"{what} {_with_difference(groups[n], marks[n])}"
-        for what, sign in (("most is saved in", -1), ("most is lost in", 1))
-        if (n := max(differ, key=lambda each: sign * groups[each].delta_ns, default=None))
-        is not None
-        and sign * groups[n].delta_ns > 0
-    ]
-    ending = f"; {listed(parts)}" if parts else ""
+    parts, is_limited = [], False
+    for what, sign in (("most is saved in", -1), ("most is lost in", 1)):
+        n = max(differ, key=lambda each: sign * groups[each].delta_ns, default=None)
+        if n is None or sign * groups[n].delta_ns <= 0:
+            continue
+        parts.append(f"{what} {_with_difference(groups[n], marks[n])}")
+        is_limited |= any(sign * (group.delta_ns - groups[n].delta_ns) > 0 for group in groups)
+    limit = ", of groups that change by 5 % or more" if is_limited else ""
+    ending = f"; {listed(parts)}{limit}" if parts else ""
     noun = "kernel" if counts[0] == "1" else "kernels"
     return (
         f"{counts[0]} {noun} per step of {baseline} became {counts[1]} in {candidate}: {time_word} "

@@ -104,6 +104,20 @@ def _with_times(kernels: Mapping[str, float], label_of: Mapping[str, str]) -> st
     return listed(entries)
 
 
+def never_alone_sentence(labels: Sequence[str]) -> str:
+    """Of a job's group, why its times may differ by no more than what runs beside it.
+
+    Args:
+        labels: of the runs in which its kernels never run without a collective; (): in none.
+    """
+    if not labels:
+        return ""
+    return (
+        f"Its kernels never run without a collective beside them in {listed(labels)}, so what they "
+        "cost alone is not known: a difference may be that more of a call lies beside one."
+    )
+
+
 def slower_on_one_rank(labels: Sequence[str], job: JobLedger, title: str) -> list[str]:
     """What one rank needs more for the groups of a title, of each run where it does.
 

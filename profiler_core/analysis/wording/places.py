@@ -29,7 +29,7 @@ def listed_whole(what: str, may: str, runs: Sequence[str] = ()) -> str:
 
 
 def module_about(row: ModuleRow, runs: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-    """What of its time is of kernels that work for other modules too.
+    """How many modules it is together, and what of its time is of kernels for other modules too.
 
     Args:
         row: the module.
@@ -40,10 +40,21 @@ def module_about(row: ModuleRow, runs: Iterable[tuple[str, int]]) -> tuple[str, 
         for label, side in runs
         if (shared_ns := row.sides[side].shared_ns)
     ]
+    merged = (
+        ()
+        if row.n_merged is None
+        else (
+            f"{format_count(row.n_merged)} calls per step fall together in it: no file says of "
+            "which modules they are.",
+        )
+    )
     if not parts:
-        return ()
+        return merged
     verb = "is" if len(parts) == 1 else "are"
-    return (f"{listed(parts)} {verb} its part of kernels that work for other modules too.",)
+    return (
+        *merged,
+        f"{listed(parts)} {verb} its part of kernels that work for other modules too.",
+    )
 
 
 def held_answer(held: Mapping[str, LineMemory], *, is_caller: bool) -> str:

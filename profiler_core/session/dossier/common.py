@@ -17,7 +17,7 @@ from profiler_core.session.run import Run
 from profiler_core.units import format_per_step
 
 MOST_RELATED = 60
-_MOST_SOURCES = 6
+_MOST_SOURCES = 30
 
 
 def pair_of_run(comparison: Comparison, run: int) -> Pair | None:

@@ -28,8 +28,9 @@ from profiler_core.analysis.handed_more import HandedMore, handed_more
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ranks.never_alone import are_never_alone
 from profiler_core.analysis.wording.dossier import group_about, group_answer, missing_of_group
-from profiler_core.analysis.wording.groups import slower_on_one_rank
+from profiler_core.analysis.wording.groups import never_alone_sentence, slower_on_one_rank
 from profiler_core.analysis.work import device_work
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
@@ -89,7 +90,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         ),
         about=(
             *group_about(folded, group, _handed_more(pair, number)),
-            *_on_one_rank(pair, group),
+            *_on_ranks(pair, group, number),
         ),
         times=times_of_groups(shown, [group]),
         modules=modules_of([group]),
@@ -119,10 +120,23 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
     )
 
 
-def _on_one_rank(pair: Pair, group: FusionGroup) -> list[str]:
-    """Of a job: what one rank alone needs longer for."""
-    job = pair.job_ledger
-    return [] if job is None else slower_on_one_rank(pair.labels, job, group.title)
+def _on_ranks(pair: Pair, group: FusionGroup, number: int) -> tuple[str, ...]:
+    """Of a job: whether collectives slow all of it, and what one rank alone needs longer for."""
+    job, ledger = pair.job_ledger, pair.ledger
+    if job is None:
+        return ()
+    slowed = []
+    for label, run, group_of in zip(
+        pair.labels, pair.runs, (ledger.baseline_group, ledger.candidate_group), strict=True
+    ):
+        trace = run.shown.trace
+        rows = np.flatnonzero(group_of == number).tolist()
+        if trace is not None and are_never_alone(
+            trace, [run.recorded_row("device", row) for row in rows]
+        ):
+            slowed.append(label)
+    told = never_alone_sentence(slowed), *slower_on_one_rank(pair.labels, job, group.title)
+    return tuple(filter(None, told))
 
 
 def _members(pair: Pair, folded: FoldedGroup, number: int) -> tuple[Relation, ...]:

@@ -29,6 +29,7 @@ _MOST_CODE = 400  # lines of one generated kernel
 _MOST_KERNELS = 12
 _LONGEST_TITLE = 200  # characters: five lines of 400 px
 _LONGEST_NAME = 58  # characters of what a row is about
+_FIRST_SOURCES = 6  # lines with the code around them that are shown at once
 _FIRST_ARGUMENTS = 4  # kinds of each run that are shown at once
 _MOST_ARGUMENTS = 100  # kinds that can be unfolded
 _MOST_LAUNCHES = 4  # grids of a run, and calls that launch
@@ -65,6 +66,7 @@ def draw_dossier(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Non
 def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Markup:
     """The same as markup."""
     arguments, n_first = _first_of_each_run(dossier.arguments)
+    sources = [(source, lines_around(source.frame, source.lines)) for source in dossier.sources]
     return render(
         "page/dossier.html",
         item=dossier.item,
@@ -94,7 +96,8 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         ],
         relation_titles=_RELATIONS,
         rooflines=[(line, roofline_sentences(line)) for line in dossier.rooflines],
-        sources=[(source, lines_around(source.frame, source.lines)) for source in dossier.sources],
+        sources=sources[:_FIRST_SOURCES],
+        more_sources=sources[_FIRST_SOURCES:],
         links_sources=dossier.kind not in ("graph break", "skipped frame", "source line"),
         arguments=arguments[:n_first],
         more_arguments=arguments[n_first:_MOST_ARGUMENTS],
