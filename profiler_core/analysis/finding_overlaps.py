@@ -3,7 +3,8 @@
 Two overlap where both are about what the host does while the device waits, where they name the same
 kernels or groups as evidence, where the rules say so (`Finding.draws_on`), where one is all idle
 time that the host causes and the other takes some of it, and where one is about the whole step.
-Findings without a number at stake overlap with nothing.
+Where both were simulated the replay decides: what one adds to the other in full overlaps with it in
+nothing. Findings without a number at stake overlap with nothing.
 """
 
 from collections.abc import Sequence
@@ -74,6 +75,13 @@ def add_more_together(findings: Sequence[Finding]) -> bool:
     return sum(finding.on_top_ns or 0.0 for finding in simulated) > _MORE * alone_ns
 
 
+def add_up(findings: Sequence[Finding]) -> bool:
+    """Do they save together the sum of what each saves alone, none drawing on another's time?"""
+    ns, _ = together(findings)
+    alone_ns = sum(finding.at_stake_ns or 0.0 for finding in findings if _gains(finding))
+    return not any(overlaps(findings)) and ns <= _MORE * alone_ns and alone_ns <= _MORE * ns
+
+
 def _counted(findings: Sequence[Finding]) -> list[Finding]:
     counted = [finding for finding in findings if finding.on_top_ns is not None]
     for finding in findings:
@@ -110,7 +118,7 @@ def _takes_idle(finding: Finding, other: Finding) -> bool:
 
 
 def _share(first: Finding, second: Finding) -> bool:
-    if not _gains(first) or not _gains(second):
+    if not _gains(first) or not _gains(second) or _were_added_in_full(first, second):
         return False
     keys = {first.key, second.key}
     return bool(
@@ -119,3 +127,14 @@ def _share(first: Finding, second: Finding) -> bool:
         or (first.draws_on and first.draws_on == second.draws_on)
         or set(first.items) & set(second.items)
     )
+
+
+def _were_added_in_full(first: Finding, second: Finding) -> bool:
+    """Does the one of two simulated ones that was done after the other add all that it saves alone?
+
+    What adds most is done first (`what_if.together.in_turn`).
+    """
+    if first.on_top_ns is None or second.on_top_ns is None:
+        return False
+    later = min(first, second, key=_amount_ns)
+    return _MORE * _amount_ns(later) >= (later.at_stake_ns or 0.0)

@@ -19,9 +19,15 @@ _SHORT = {
     "c10::Float8_e8m0fnu": "f8e8m0fnu",
 }  # fmt: skip
 # Tensors that a product reads; one more is its result, `out=`, as generated code calls it.
-OPERANDS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
+_OPERANDS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
 _MOST_OF_LIST = 4  # tensors that are shown
 _LIST = "TensorList"  # the type of a list of tensors
+
+
+def n_operands(name: str, n_tensors: int) -> int:
+    """How many of the tensors that an operator is handed it reads: not its result, `out=`."""
+    is_handed_result = n_tensors - 1 == _OPERANDS.get(name)
+    return n_tensors - is_handed_result
 
 
 def json_list(text: str | None) -> list[object]:
@@ -69,8 +75,8 @@ def inputs_and_results(name: str, dims: str | None, types: str | None) -> tuple[
     "" where there is none: a trace records what an operator is handed, not what it makes.
     """
     texts = [] if dims is None else _texts(dims, types)
-    n_read = len(texts) - 1 if len(texts) - 1 == OPERANDS.get(name) else len(texts)
-    return " · ".join(texts[:n_read]), " · ".join(texts[n_read:])
+    of_arguments = n_operands(name, len(texts))
+    return " · ".join(texts[:of_arguments]), " · ".join(texts[of_arguments:])
 
 
 def _texts(dims: str, types: str | None) -> list[str]:

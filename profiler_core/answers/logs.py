@@ -191,7 +191,10 @@ class LogsAnswer(Answer, frozen=True):
     ]
     recompiles: Annotated[tuple[RecompileAnswer, ...], means("one for each: {keys}")]
     recompile_limit_hits: Annotated[tuple[LimitHit, ...], means("{keys}")]
-    compilations: Annotated[tuple[CompilationAnswer, ...], means("{keys}")]
+    compilations: Annotated[
+        tuple[CompilationAnswer, ...],
+        means("attempts that left no code and what the first calls do among them: {keys}"),
+    ]
     failures: Annotated[
         tuple[CompileFailure, ...],
         means(
@@ -224,6 +227,7 @@ class LogsAnswer(Answer, frozen=True):
             "{keys}",
             "s",
             seconds="each instant once",
+            n_compilations="that left code",
             runtime_seconds="autotuning, recording CUDA graphs: not in `seconds`",
             recording_seconds="of `runtime_seconds`: recording CUDA graphs",
         ),

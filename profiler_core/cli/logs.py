@@ -117,10 +117,12 @@ def _headline(report: CompilationReport) -> str:
         (len(report.skips), "skipped frame"),
         (len(report.recompiles), "recompile"),
         (len(log.limit_hits), "recompile limit hit"),
-        (sum(c.is_compiling for c in log.compilations), "compilation"),
+        (log.n_compilations, "compilation"),
     )
-    counted = ", ".join(f"{format_count(n)} {word}{'' if n == 1 else 's'}" for n, word in counts)
-    lines = [f"PyTorch {version} · {' and '.join(log.sources) or 'no'} log · {counted}"]
+    told = ", ".join(
+        f"{format_count(n)} {word}{'' if n == 1 else 's'}" for n, word in counts if n is not None
+    )
+    lines = [f"PyTorch {version} · {' and '.join(log.sources) or 'no'} log · {told}"]
     if report.compile_time:
         compile_time = report.compile_time
         again = (

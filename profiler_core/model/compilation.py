@@ -137,6 +137,11 @@ class Compilation:
         """Does it compile? Else it autotunes, or records a CUDA graph, at a first call."""
         return self.direction != "runtime"
 
+    @property
+    def has_code(self) -> bool:
+        """Did it compile, and leave code? Not what failed, met the limit or was given up."""
+        return self.is_compiling and self.fail_type is None and self.has_guarded_code is not False
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompileFailure:
@@ -222,3 +227,10 @@ class CompileLog:
     unparsed: tuple[str, ...] = ()  # the first of them
     other_records: Mapping[str, int] = field(default_factory=dict)  # kind -> records kept aside
     repairs: Mapping[str, int] = field(default_factory=dict)  # what was mended -> how often
+
+    @property
+    def n_compilations(self) -> int | None:
+        """How many left code, of all ranks; None: none of the sources lists compilations."""
+        if not self.compilations and any(b.about == "compilations" for b in self.lower_bound):
+            return None
+        return sum(c.has_code for c in self.compilations)

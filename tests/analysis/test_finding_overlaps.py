@@ -88,6 +88,33 @@ def test_what_is_left_out_of_the_sum_and_promises_more_is_named() -> None:
     assert together_text([slower, BREAKS, COPIES]).startswith("Together 990 µs")
 
 
+def test_what_the_replay_adds_in_full_overlaps_with_nothing() -> None:
+    """breaky: 33 261 ns of graph breaks and 1 062 of a wait "do not add up", to 34 323 together."""
+    breaks = replace(finding("graph_breaks", 33_261.0), on_top_ns=33_261.0)
+    wait = replace(finding("synchronisations", 1_062.0), on_top_ns=1_062.0)
+    assert overlaps([breaks, wait]) == ((), ())
+    assert together([breaks, wait]) == (34_323.0, False)
+    assert together_text([breaks, wait]) == "Together 34.3 µs per step: they add up."
+    in_part = replace(wait, on_top_ns=700.0)
+    assert overlaps([breaks, in_part]) == ((1,), (0,))
+    assert together_text([breaks, in_part]).endswith(": what overlaps counts once.")
+    more = replace(wait, on_top_ns=2_000.0)
+    assert overlaps([breaks, more]) == ((), ())
+    assert together_text([breaks, more]).endswith("they save more than one by one.")
+    # A third adds in part to what was done before it, and nothing of it to what comes after.
+    skipped = replace(finding("cudagraphs_skipped", 20_000.0), on_top_ns=9_000.0)
+    assert overlaps([breaks, skipped, wait]) == ((1,), (0,), ())
+    # What was not replayed is told by what it is about.
+    assert overlaps([breaks, finding("synchronisations", 1_062.0)]) == ((1,), (0,))
+
+
+def test_what_adds_less_than_alone_does_not_add_up() -> None:
+    copies = replace(COPIES, on_top_ns=5_000.0)  # the host is the limit next
+    breaks = replace(BREAKS, on_top_ns=100_000.0)
+    assert overlaps([breaks, copies]) == ((), ())
+    assert together_text([breaks, copies]).endswith(": what overlaps counts once.")
+
+
 def test_a_loss_of_the_whole_step_overlaps_with_all() -> None:
     assert overlaps([finding("slower", 1.0), BREAKS, COPIES]) == ((1, 2), (0,), (0,))
 

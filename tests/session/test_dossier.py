@@ -37,6 +37,7 @@ from profiler_core.analysis.wording.dossier import (
     kernel_answer,
     missing_of_kernel_runs,
 )
+from profiler_core.analysis.wording.findings import advice_text
 from profiler_core.analysis.wording.roofline import roofline_sentences
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
@@ -645,7 +646,7 @@ def test_a_finding_has_a_dossier_with_its_evidence() -> None:
         linked = {entry.item for each in made.relations for entry in each.entries}
         assert linked == set(finding.items)
         text = " ".join((made.answer, *made.about))
-        assert finding.advice in text
+        assert advice_text(finding) in text
         assert finding.evidence in text
         assert (made.page, made.filters) == (finding.page, finding.filters)  # a way on
         assert "no gain" not in made.answer

@@ -326,6 +326,8 @@ def test_a_finding_with_nothing_at_stake_has_no_amount_in_a_dossier(three_runs):
     """It began with "– to know ·"."""
     (row, *_) = [row for row in three_runs.kernels if None not in row.sides]
     made = dossier(three_runs, kernel_item(row.name))
-    note = replace(made.findings[0], prediction=None, one_off_ns=None, weight="note")
-    assert "to know" not in str(dossier_html(replace(made, findings=(note,))))
+    (first, *_) = made.findings
+    note = replace(first.finding, prediction=None, one_off_ns=None, weight="note")
+    noted = replace(made, findings=(replace(first, finding=note),))
+    assert "to know" not in str(dossier_html(noted))
     assert "per step ·" in str(dossier_html(made))

@@ -74,8 +74,9 @@ def script_compilation(
         n_regions = regions_per_step(trace)
         return ScriptCompilation(n_regions=n_regions) if n_regions else None
     log = read_log()
-    n_compilations = 0 if log is None else sum(c.fail_type is None for c in log.compilations)
-    return ScriptCompilation(n_compilations=n_compilations) if n_compilations else None
+    if log is None or not log.n_compilations:
+        return None
+    return ScriptCompilation(n_compilations=log.n_compilations)
 
 
 def compiled_nothing(
@@ -98,7 +99,7 @@ def compiled_nothing(
     if record.status != "finished" or record.spec.get("compile") is not True:
         return False
     log = read_log()
-    if log is None or log.compilations:
+    if log is None or log.n_compilations:
         return False
     trace = read_trace()
     return trace is not None and bool(host_steps(trace).height) and not regions_per_step(trace)

@@ -18,7 +18,7 @@ class CompileTime:
     forward_seconds: float
     backward_seconds: float
     runtime_seconds: float  # autotuning and graph recording at the first calls; not in seconds
-    n_compilations: int
+    n_compilations: int  # that left code: not what failed or met the recompile limit
     recording_seconds: float = 0.0  # of runtime_seconds: of CUDA graphs
 
 
@@ -34,13 +34,12 @@ def compile_time(log: CompileLog | None) -> CompileTime | None:
     def total(direction: str) -> float:
         return sum(length_ns(c) or 0 for c in timed if c.direction == direction) / 1e9
 
-    compiling = _compiling(timed)
     return CompileTime(
-        seconds=sum(uncovered_ns(compiling)) / 1e9,
+        seconds=sum(uncovered_ns(_compiling(timed))) / 1e9,
         forward_seconds=total("forward"),
         backward_seconds=total("backward"),
         runtime_seconds=total("runtime"),
-        n_compilations=len(compiling),
+        n_compilations=sum(c.has_code for c in timed),
         recording_seconds=sum(c.phase_ns.get(_RECORDING, 0) for c in timed) / 1e9,
     )
 

@@ -100,6 +100,20 @@ class SkipReport:
         return f"{self.cause.label} · {place_text(file, line)}"
 
 
+@dataclass(frozen=True)
+class EagerFunctions:
+    """How many functions run eager, each once, whatever it was given up for how often."""
+
+    skipped: int  # because of a break inside, in every step
+    limited: int  # since the recompile limit, for new inputs
+    partly: int  # of `limited`: what follows a graph break, not the whole function
+
+    @property
+    def n(self) -> int:
+        """All of them."""
+        return self.skipped + self.limited
+
+
 class Unpriced(StrEnum):
     """Why what a break costs is not known, as a clause."""
 
@@ -134,6 +148,16 @@ class CompilationReport:
         events = enumerate(self.log.graph_breaks)
         # Not by equality: two breaks may be alike in all that the log says of them.
         return next((position for position, event in events if event is broken.event), None)
+
+    @property
+    def eager_functions(self) -> EagerFunctions:
+        """By what made them run eager."""
+        events = (skip.event for skip in self.skips)
+        skipped = {
+            (e.function, e.function_line if e.function else (e.file, e.line)) for e in events
+        }
+        limited = {(hit.function, hit.file, hit.line, hit.is_rest) for hit in self.log.limit_hits}
+        return EagerFunctions(len(skipped), len(limited), sum(is_rest for *_, is_rest in limited))
 
     @property
     def n_untimed_recompiles(self) -> int:

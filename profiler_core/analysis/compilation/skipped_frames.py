@@ -88,7 +88,7 @@ def other_run(
     step_ns = step_time_ns(measurement)
     if step_ns is None or compiled is None:
         return None
-    compiles = bool(compiled and log and log.compilations)
+    compiles = bool(compiled and log and log.n_compilations)
     return Other(
         label, step_ns, compiled, compiles and log is not None and not log.frame_skips
         and not log.limit_hits,

@@ -41,7 +41,7 @@ def frame_skips(facts: Facts) -> Finding | None:
     lost = report.lost
     loss = "" if lost is None else f" {lost.sentence}"
     reason = skip.event.reason.rstrip(".")
-    n = len(report.skips)
+    n = report.eager_functions.skipped
     return Finding(
         key="frame_skipped",
         change=Change("no_skips"),
@@ -53,7 +53,7 @@ def frame_skips(facts: Facts) -> Finding | None:
         prediction=_of_skipped(facts, lost),
         page="compilation",
         weight="first" if report.eager_only else "by time",
-        items=tuple(skip_item(facts.place, number) for number in range(n)),
+        items=tuple(skip_item(facts.place, number) for number in range(len(report.skips))),
         locations=tuple(dict.fromkeys(each.place for each in report.skips if each.place)),
     )
 

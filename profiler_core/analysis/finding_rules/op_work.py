@@ -17,6 +17,7 @@ from profiler_core.analysis.operator_arguments import (
     has_unsized_list,
     inputs_and_results,
     json_list,
+    n_operands,
 )
 from profiler_core.analysis.sliding_windows import gradients_asked, is_transposed, result_shape
 from profiler_core.analysis.window_reads import values_read
@@ -150,7 +151,8 @@ class OpWork:
         """What it reads of its arguments, at `item` bytes a value; the result is not counted."""
         shapes = [dim or None for dim in self.dims]
         read = values_read(self.name, shapes, self.concrete)
-        return sum(read or (prod(dim) for dim in self.dims if dim)) * item
+        sizes = [prod(dim) for dim in self.dims if dim]
+        return sum(read or sizes[: n_operands(self.name, len(sizes))]) * item
 
 
 def _matrix_flops(matrices: tuple[tuple[int, ...], ...]) -> int | None:

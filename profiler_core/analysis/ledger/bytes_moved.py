@@ -22,7 +22,7 @@ from profiler_core.analysis.ledger.operators import (
 )
 from profiler_core.analysis.ledger.unread import unread, unread_names
 from profiler_core.analysis.ledger.work_units import Unit, WindowCall, parts_of
-from profiler_core.analysis.operator_arguments import OPERANDS
+from profiler_core.analysis.operator_arguments import n_operands
 from profiler_core.analysis.sliding_windows import gradients_asked, in_their_places, result_shape
 from profiler_core.analysis.window_reads import values_read
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
@@ -37,8 +37,7 @@ _FILLS = frozenset((
 
 def counts_once(unit: Unit) -> bool:
     """Is it a generated kernel without its code, so that what it changes in place counts once?"""
-    n_tensors = sum(shape is not None for shape in unit.shapes)
-    return unit.call is None and is_generated(unit.name) and n_tensors > 1
+    return unit.call is None and is_generated(unit.name) and len(_handed(unit) or ()) > 1
 
 
 def bytes_of(
@@ -136,6 +135,19 @@ def _tensors(unit: Unit) -> list[tuple[Shape, int]] | None:
     return tensors
 
 
+def _handed(unit: Unit) -> list[tuple[Shape, int]] | None:
+    """Those of `_tensors`, and those of one value, of which a trace has the type and no shape.
+
+    Numbers that a generated kernel is handed beside its tensors have the type "Scalar".
+    """
+    tensors = _tensors(unit)
+    if tensors is None:
+        return None
+    pairs = zip(unit.shapes, unit.dtypes, strict=False)
+    single = [ITEM_BYTES[dtype] for shape, dtype in pairs if shape is None and dtype in ITEM_BYTES]
+    return [*tensors, *(((), item) for item in single)]
+
+
 def _of_buffers(call: GeneratedCall, graph: CompiledGraph) -> Moved | None:
     """A library call in a replay: what it is handed of buffers; the last one is the result."""
     names = dict.fromkeys((*call.arguments, call.result))
@@ -164,16 +176,17 @@ def _read_by_windows(call: GeneratedCall, graph: CompiledGraph) -> Mapping[str, 
 
 
 def _of_operator(unit: Unit, output: tuple[Shape, str] | None) -> Moved | None:
+    if is_generated(unit.name):
+        handed = _handed(unit)
+        return _of_unread_kernel(unit.name, handed) if handed else None
     tensors = _tensors(unit)
     if tensors is None:
         return None
-    if is_generated(unit.name):
-        return _of_unread_kernel(unit.name, tensors) if tensors else None
     sizes = [prod(shape) * item for shape, item in tensors]
     if unit.common in KERNEL_FREE:
         is_copied = bool(sizes) and "clone" in unit.inner  # `reshape` of what is not contiguous
         return (sizes[0], sizes[0]) if is_copied else (0, 0)
-    if len(sizes) - 1 == OPERANDS.get(unit.name):
+    if n_operands(unit.name, len(sizes)) < len(sizes):
         return sum(sizes[:-1]), sizes[-1]
     if unit.common == "convolution_backward":
         return _of_gradients(unit.window, tensors)

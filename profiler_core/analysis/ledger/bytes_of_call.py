@@ -14,11 +14,19 @@ from profiler_core.analysis.ledger.operator_kinds import (
     LIKE_FIRST,
     LIKE_SECOND,
     OF_A_LOSS,
+    PADDED,
     PRODUCTS,
+    TRIANGLES,
     UPDATES,
+    UPSAMPLED,
 )
 from profiler_core.analysis.ledger.operators import operator
-from profiler_core.analysis.ledger.results import WRITTEN, WRITTEN_BY_COMMON, Written
+from profiler_core.analysis.ledger.results import (
+    WRITTEN,
+    WRITTEN_BY_COMMON,
+    Written,
+    upsampled_lengths,
+)
 from profiler_core.analysis.ledger.unread import SCALARS_SAY, unread
 
 Moved = tuple[int, int]  # bytes read, bytes written
@@ -95,6 +103,37 @@ def _update(call: OperatorCall) -> Moved | None:
     return call.all_bytes - call.size(0) + (n_bytes if adds else 0), n_bytes
 
 
+def _resampled(call: OperatorCall) -> Moved | None:
+    """An image made smaller: along each dimension so many values for each of the result's."""
+    shape, lengths, written = call.shape(0), upsampled_lengths(call), WRITTEN[call.bare](call)
+    if shape is None or lengths is None or written is None:
+        return None
+    n_taps = next((n for kind, n in _TAPS.items() if kind in call.bare), 1)
+    before, along = shape[: -len(lengths)], shape[-len(lengths) :]
+    met = (min(n, n_taps * length) for n, length in zip(along, lengths, strict=False))
+    read = call.all_bytes if call.bare.endswith("_aa") else prod((*before, *met)) * call.item(0)
+    return read, written
+
+
+def _padded(call: OperatorCall) -> Moved | None:
+    """With a negative padding it is cut."""
+    written = WRITTEN[call.bare](call)
+    return None if written is None else (min(call.all_bytes, written), written)
+
+
+def _triangle(call: OperatorCall) -> Moved | None:
+    """`tril` reads what it keeps and `tril_` reads nothing: it writes zeros beside that."""
+    shape, diagonal = call.shape(0), call.numbers(1)
+    if shape is None or diagonal is None or len(shape) < 2 or shape[-2] > _MOST_ROWS:
+        return None
+    *batch, n_rows, n_columns = shape
+    first = diagonal[0] + (call.bare == "tril")  # in the first row: where the other part begins
+    left = sum(min(max(0, first + row), n_columns) for row in range(n_rows))
+    kept = left if call.bare == "tril" else n_rows * n_columns - left
+    n_bytes = prod(batch) * kept * call.item(0)
+    return (0, call.size(0) - n_bytes) if call.is_in_place else (n_bytes, call.size(0))
+
+
 def _overwritten(call: OperatorCall) -> Moved | None:
     """`copy_`, `zero_`, `fill_`: nothing of the first argument is read."""
     if not call.is_in_place:
@@ -121,6 +160,9 @@ def _new(call: OperatorCall) -> Moved | None:
     return None if shape is None else (0, prod(shape) * item)
 
 
+# Values of an image that one of the result needs along a dimension; of the nearest one.
+_TAPS = {"linear": 2, "cubic": 4}
+_MOST_ROWS = 1 << 16  # counted row by row: a file may say anything
 _FILLS = ("zeros", "ones", "full", "rand", "randn")
 _OVERWRITES = (
     "copy", "zero", "fill", "normal", "uniform", "random", "cauchy", "exponential", "geometric",
@@ -141,6 +183,9 @@ RULES: Mapping[str, _Rule] = {
     **dict.fromkeys(
         ("nll_loss", "nll_loss_forward", "nll_loss_nd", "nll_loss2d_forward"), _likelihood
     ),
+    **dict.fromkeys(UPSAMPLED, _resampled),
+    **dict.fromkeys(PADDED, _padded),
+    **dict.fromkeys(TRIANGLES, _triangle),
     "embedding": _embedding,
     "embedding_bag": _embedding_bag,
     "_embedding_bag": _embedding_bag,
@@ -152,7 +197,7 @@ RULES: Mapping[str, _Rule] = {
 # value may be another in each step, which would be another form of step for that.
 WITH_SCALARS = frozenset(
     f"aten::{name}"
-    for name in (*RULES, *(f"{name}_" for name in UPDATES | SCALARS_SAY))
+    for name in (*RULES, *(f"{name}_" for name in UPDATES | SCALARS_SAY | TRIANGLES))
     if name not in (ELEMENTWISE | LIKE_FIRST | LIKE_SECOND | PRODUCTS | _WITH_VALUES) - SCALARS_SAY
 )
 

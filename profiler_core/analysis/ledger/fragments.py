@@ -120,6 +120,16 @@ PointerRole = Literal["read", "written", "both"]
 
 
 @lru_cache(maxsize=4096)
+def pointer_names(source: str) -> tuple[str, ...]:
+    """Of each pointer that a Triton kernel is handed, in order; () if unknown."""
+    if signature := _SIGNATURE.search(source):
+        return tuple(match["name"] for match in _SIGNED_POINTER.finditer(signature["items"]))
+    definition = next((d for d in _TRITON.finditer(source) if d[1].startswith("triton_")), None)
+    parameters = definition[2].split(",") if definition is not None else ()
+    return tuple(n for n in (p.split(":")[0].strip() for p in parameters) if "ptr" in n)
+
+
+@lru_cache(maxsize=4096)
 def pointer_roles(source: str) -> tuple[PointerRole, ...]:
     """What a Triton kernel does with each pointer that it is handed, in order; () if unknown.
 
@@ -127,12 +137,6 @@ def pointer_roles(source: str) -> tuple[PointerRole, ...]:
     `arg_A`, `arg_B`, …), a kernel of the user's by what it loads and stores. An `in_out_ptr0` that
     is stored alone takes over memory, and nothing that is in it.
     """
-    if signature := _SIGNATURE.search(source):
-        names = [match["name"] for match in _SIGNED_POINTER.finditer(signature["items"])]
-    else:
-        definition = next((d for d in _TRITON.finditer(source) if d[1].startswith("triton_")), None)
-        parameters = definition[2].split(",") if definition is not None else ()
-        names = [n for n in (p.split(":")[0].strip() for p in parameters) if "ptr" in n]
     stored = {name for _, name in _STORED.findall(source)}
     loaded = set(_LOADED.findall(source))
 
@@ -147,7 +151,7 @@ def pointer_roles(source: str) -> tuple[PointerRole, ...]:
             return "both" if name in loaded else "written"
         return "read"
 
-    return tuple(map(role, names))
+    return tuple(map(role, pointer_names(source)))
 
 
 def _parameter_names(parameters: str) -> list[str]:

@@ -40,7 +40,7 @@ LIKE_FIRST = frozenset((
     "_fused_rms_norm_backward", "_unsafe_masked_index", "alpha_dropout", "bernoulli",
     "channel_shuffle", "contiguous", "dropout", "feature_dropout", "flip", "instance_norm",
     "masked_scatter", "miopen_batch_norm", "miopen_batch_norm_backward", "normalize",
-    "pixel_shuffle", "pixel_unshuffle", "prelu", "renorm", "roll", "rot90", "tril", "triu",
+    "pixel_shuffle", "pixel_unshuffle", "prelu", "renorm", "roll", "rot90",
 ))  # fmt: skip
 # Gradients of norms: where the weight is, and the mask of the gradients that are asked for, of
 # input, weight and bias.
@@ -54,10 +54,14 @@ GRADIENTS_OF_POOLING = frozenset((
     "adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "avg_pool2d_backward",
     "avg_pool3d_backward", "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
 ))  # fmt: skip
-GRADIENTS_OF_PADDING = frozenset((
-    "reflection_pad1d_backward", "reflection_pad2d_backward", "reflection_pad3d_backward",
-    "replication_pad1d_backward", "replication_pad2d_backward", "replication_pad3d_backward",
+PADDED = frozenset((
+    "constant_pad_nd", "pad", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
+    "replication_pad1d", "replication_pad2d", "replication_pad3d",
 ))  # fmt: skip
+GRADIENTS_OF_PADDING = frozenset(
+    f"{name}_backward" for name in PADDED if name.startswith(("reflection_", "replication_"))
+)
+TRIANGLES = frozenset(("tril", "triu"))
 # Gradients: the result's stands first, then what it is the gradient of.
 LIKE_SECOND = GRADIENTS_OF_POOLING | GRADIENTS_OF_PADDING | frozenset((
     "binary_cross_entropy_backward", "glu_backward", "huber_loss_backward", "l1_loss_backward",

@@ -22,6 +22,7 @@ from profiler_core.analysis.ledger.operator_kinds import (
     GRADIENTS_OF_NORMS,
     LIKE_FIRST,
     LIKE_SECOND,
+    PADDED,
     PRODUCTS,
     UPSAMPLED,
 )
@@ -193,8 +194,8 @@ def _one_hot(call: OperatorCall) -> int | None:
     return None if classes is None or classes[0] < 0 else call.size(0) * classes[0]
 
 
-def _upsampled(call: OperatorCall) -> int | None:
-    """`(input, output_size, …)`, or `(input, None, …, scale_factors)`."""
+def upsampled_lengths(call: OperatorCall) -> list[int] | None:
+    """Of `(input, output_size, …)`, or `(input, None, …, scale_factors)`, one a dimension."""
     shape, size = call.shape(0), call.numbers(1)
     if shape is None:
         return None
@@ -204,9 +205,14 @@ def _upsampled(call: OperatorCall) -> int | None:
             size = [int(n * f) for n, f in zip(shape[-len(factors) :], factors, strict=True)]
         except (ValueError, OverflowError):
             return None
-    if not size:
+    return size or None
+
+
+def _upsampled(call: OperatorCall) -> int | None:
+    shape, lengths = call.shape(0), upsampled_lengths(call)
+    if shape is None or lengths is None:
         return None
-    return prod(shape[: -len(size)]) * prod(size) * call.item(0)
+    return prod(shape[: -len(lengths)]) * prod(lengths) * call.item(0)
 
 
 def _chosen(call: OperatorCall) -> int | None:
@@ -298,10 +304,7 @@ WRITTEN: Mapping[str, Written] = {
         ("softmax", "_softmax", "log_softmax", "_log_softmax", "cumsum", "cumprod"),
         _typed_like_first,
     ),
-    **dict.fromkeys(("pad", "constant_pad_nd"), _padded),
-    **dict.fromkeys(
-        (f"{kind}_pad{n}d" for kind in ("reflection", "replication") for n in (1, 2, 3)), _padded
-    ),
+    **dict.fromkeys(PADDED, _padded),
     **dict.fromkeys(("repeat", "tile", "repeat_interleave"), _repeated),
     **dict.fromkeys(("slice_backward", "select_backward", "diagonal_backward"), _sized_by(1)),
     **dict.fromkeys(("index_select_backward", "sum_to_size", "expand_copy"), _sized_by(1)),

@@ -36,6 +36,8 @@ class MemoryComparison:
     problem: str | None  # why `vanished` is None
     cut: tuple[bool, bool] = (False, False)  # is an unknown part of its trace missing?
     held: tuple[Held, Held] | None = None  # what the reserved peaks consist of
+    # What the profiled steps make at most, where the allocator's peak is of other steps; else None.
+    of_profiled_bytes: tuple[int | None, int | None] = (None, None)
 
 
 def compare_memory(
@@ -61,6 +63,7 @@ def compare_memory(
         there_before=None if of_step is None or not peak else 1 - of_step / peak,
         cut=(baseline.is_cut, candidate.is_cut),
         of_step_bytes=(of_step, _of_step(candidate) if candidate.live is not None else None),
+        of_profiled_bytes=(_of_profiled(baseline), _of_profiled(candidate)),
         pool_bytes=candidate.segments.private_bytes if candidate.segments else 0,
         vanished=vanished,
         problem=problem,
@@ -134,6 +137,12 @@ def _held(report: MemoryReport) -> Held | None:
         return None
     free = segments.split_free_bytes + segments.whole_free_bytes
     return Held(0, reserved - segments.private_bytes - free, free, segments.private_bytes)
+
+
+def _of_profiled(report: MemoryReport) -> int | None:
+    """What the profiled steps make at most; None: as much as the step of the allocated peak."""
+    made = report.made_by_step_bytes
+    return None if made is None or _of_step(report) in (None, made) else made
 
 
 def _of_step(report: MemoryReport) -> int | None:

@@ -30,15 +30,26 @@ def _took(known_ns: float | None, n_unknown: int) -> str:
     return f"{text}, not known of {format_count(n_unknown)}" if n_unknown else text
 
 
+def _eager(report: CompilationReport) -> str:
+    """Their number; of those that the recompile limit stopped, how many run eager in part."""
+    functions = report.eager_functions
+    n = format_count(functions.n)
+    if not functions.partly:
+        return n
+    if functions.partly == functions.n:
+        return f"{n}, partly"
+    return f"{n}, {format_count(functions.partly)} of them partly"
+
+
 _FACTS: tuple[tuple[str, Callable[[CompilationReport], str]], ...] = (
-    ("Compilations", lambda r: format_count(len(r.log.compilations))),
+    ("Compilations", lambda r: format_count(r.log.n_compilations)),
     (
         "Compile time",
         lambda r: format_duration(r.compile_time.seconds * 1e9 if r.compile_time else None),
     ),
     ("Graph breaks, distinct", lambda r: format_count(len(r.breaks))),
     ("Cost of the breaks, per step", _break_cost),
-    ("Functions that run eager", lambda r: format_count(len(r.skips))),
+    ("Functions that run eager", _eager),
     ("Recompiles", lambda r: format_count(len(r.recompiles))),
     ("Time of the recompiles", lambda r: _took(r.recompile_ns, r.n_untimed_recompiles)),
     ("Recompile limit reached", lambda r: format_count(len(r.log.limit_hits))),

@@ -31,9 +31,15 @@ class Range:
         return f"{self.results:,} results of {self.reduced:,} elements each".replace(",", " ")
 
 
+def numels(source: str) -> dict[str, int]:
+    """Elements of each loop whose number is known, the outermost first: `x`, then `r0_`."""
+    by_axis = {match["axis"]: int(match["n"]) for match in _NUMEL.finditer(source)}
+    return dict(sorted(by_axis.items(), key=lambda item: ("zyxr".index(item[0][0]), item[0])))
+
+
 def range_of(source: str) -> Range | None:
     """The range of a Triton kernel; None where it is symbolic, or the kernel is no such one."""
-    by_axis = {match["axis"]: int(match["n"]) for match in _NUMEL.finditer(source)}
+    by_axis = numels(source)
     if "x" not in by_axis:
         return None
     reduced = [n for axis, n in by_axis.items() if axis.startswith("r")]

@@ -5,9 +5,14 @@ they write in place. Inductor's own words (TORCH_LOGS=fusion) go before it, wher
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from profiler_core.analysis.ledger.buffers import NO_BUFFER
+from profiler_core.analysis.ledger.fragments import pointer_names
+from profiler_core.analysis.unfused.loop_order import reads_in_order
 from profiler_core.analysis.unfused.numels import (
+    Range,
     adds_atomically,
     kind_of,
     mutates,
@@ -27,6 +32,7 @@ LOOP_ORDER = (
     "Where torch._inductor.config.loop_ordering_after_fusion is off, as it is by default up to "
     "torch 2.8, set it to True (torch 2.6 on)."
 )
+_LOG_FUSION = "Capture with --logs fusion: Inductor then says its reason."
 WITH_PROLOGUES = "where torch._inductor.config.prologue_fusion is on (the default from torch 2.7)"
 
 
@@ -51,6 +57,7 @@ def reason_in_code(
     writer: GeneratedCall,
     reader: GeneratedCall,
     middle: GeneratedCall | None = None,
+    buffers: Sequence[str] = (),
 ) -> Reason:
     """The reason that the generated code shows.
 
@@ -59,6 +66,7 @@ def reason_in_code(
         writer: what writes the intermediate.
         reader: what reads it.
         middle: a call that needs the writer and that the reader needs.
+        buffers: the intermediates, by the names that both calls have there.
     """
     library = [call for call in (writer, reader) if call.kind in ("library", "engine")]
     if library:
@@ -73,7 +81,7 @@ def reason_in_code(
             + (": a reduction over what the first writes." if is_reduction else "."),
             "",
         )
-    return _both_generated(_source(graph, writer), _source(graph, reader), writer, reader)
+    return _both_generated(graph, writer, reader, buffers)
 
 
 def _beside_library(graph: CompiledGraph, writer: GeneratedCall, reader: GeneratedCall) -> Reason:
@@ -173,8 +181,9 @@ def _beside_template(writer: GeneratedCall) -> Reason:
 
 
 def _both_generated(
-    before: str, after: str, writer: GeneratedCall, reader: GeneratedCall
+    graph: CompiledGraph, writer: GeneratedCall, reader: GeneratedCall, buffers: Sequence[str]
 ) -> Reason:
+    before, after = _source(graph, writer), _source(graph, reader)
     if adds_atomically(before):
         return Reason(
             "atomics",
@@ -194,7 +203,7 @@ def _both_generated(
         return Reason(
             "unknown",
             "The code does not say why: its sizes are symbolic, or it is no Triton code.",
-            "Capture with --logs fusion: Inductor then says its reason.",
+            _LOG_FUSION,
         )
     is_one_reduction = bool(set(writer.post_nodes) & set(reader.post_nodes))
     if first.reduced is not None and is_one_reduction and second.reduced is not None:
@@ -213,6 +222,13 @@ def _both_generated(
             "Reduce over the last dimension of a contiguous tensor, so that one block has all that "
             "it needs.",
         )
+    if _is_first_half(graph, reader, second, of=first):
+        return Reason(
+            "split_reduction",
+            "The second is the first half of a reduction, split so that enough of the device works "
+            f"on it: its loops ({second.text}) are other pieces than the first has ({first.text}).",
+            "",
+        )
     if first.total != second.total:
         return Reason(
             "ranges",
@@ -221,12 +237,63 @@ def _both_generated(
             "Do the work of the smaller range first where the order is free (pool before the "
             "activation, slice before the arithmetic).",
         )
+    in_order = _reads_in_order(graph, writer, reader, buffers)
+    if in_order is False:
+        return Reason(
+            "order",
+            "They loop over as many elements, but in another order: one reads what the other "
+            "writes transposed, in another layout, or reduces it along another axis.",
+            "Make both work on one layout (channels_last, .contiguous() further up). " + LOOP_ORDER,
+        )
+    alike = ", and in the same order" if in_order else ""
     return Reason(
-        "order",
-        "They loop over as many elements, but in another order: one reads what the other writes "
-        "transposed or in another layout.",
-        "Make both work on one layout (channels_last, .contiguous() further up). " + LOOP_ORDER,
+        "unknown",
+        f"The code does not say why: they loop over as many elements{alike}.",
+        _LOG_FUSION,
     )
+
+
+def _is_first_half(graph: CompiledGraph, call: GeneratedCall, range_: Range, of: Range) -> bool:
+    """Is a call the first half of a split reduction of as many elements as `of` has?
+
+    A later reduction of the same node then reduces all its results. Where the pieces do not divide
+    the elements evenly each is longer by less than one.
+    """
+    if range_.reduced is None or not 0 <= range_.total - of.total < range_.results:
+        return False
+    for later in graph.calls:
+        handed_over = set(later.arguments) & set(call.arguments)
+        if (
+            later.index > call.index
+            and handed_over
+            and set(later.post_nodes) & set(call.post_nodes)
+        ):
+            half = range_of(_source(graph, later))
+            if half is not None and half.reduced and half.total == range_.results:
+                return True
+    return False
+
+
+def _reads_in_order(
+    graph: CompiledGraph, writer: GeneratedCall, reader: GeneratedCall, buffers: Sequence[str]
+) -> bool | None:
+    """Does the reader walk through all buffers as the writer does? None: an index says nothing."""
+    stored, loaded = _pointers(graph, writer), _pointers(graph, reader)
+    alike = [
+        reads_in_order(_source(graph, writer), stored[name], _source(graph, reader), loaded[name])
+        if name in stored and name in loaded
+        else None
+        for name in buffers
+    ]
+    if False in alike:
+        return False
+    return True if alike and None not in alike else None
+
+
+def _pointers(graph: CompiledGraph, call: GeneratedCall) -> dict[str, str]:
+    """Buffer that a call is handed -> its pointer in the kernel."""
+    given = [name for name in call.arguments if name not in NO_BUFFER]
+    return dict(zip(given, pointer_names(_source(graph, call)), strict=False))
 
 
 def _source(graph: CompiledGraph, call: GeneratedCall) -> str:

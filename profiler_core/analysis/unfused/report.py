@@ -175,7 +175,11 @@ def _of_graph(
             refusals, _numbers(handover.buffers), sorted(_made(reader, written))
         )
         shown = reason_in_code(
-            graph, writer, reader, None if middle is None else graph.calls[middle]
+            graph,
+            writer,
+            reader,
+            None if middle is None else graph.calls[middle],
+            handover.buffers,
         )
         # "No shared data" is what Inductor says of ranges that do not fit, too: the code says more.
         in_log = refusal is not None and (refusal.key != "no_shared_data" or shown.key == "unknown")

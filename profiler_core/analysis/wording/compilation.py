@@ -33,13 +33,12 @@ def break_line(graph_break: BreakReport) -> str:
 
 
 def _eager(report: CompilationReport) -> list[Phrase]:
-    skipped = len({skip.event.function for skip in report.skips})
-    limited = len({(hit.function, hit.file, hit.line) for hit in report.log.limit_hits})
-    how = "partly eager" if all(hit.is_rest for hit in report.log.limit_hits) else "eager"
+    functions = report.eager_functions
+    how = "partly eager" if functions.partly == functions.limited else "eager"
     phrases: list[Phrase] = []
     for n, eager, why in (
-        (skipped, "eager", "because of a break inside"),
-        (limited, how, "since the recompile limit"),
+        (functions.skipped, "eager", "because of a break inside"),
+        (functions.limited, how, "since the recompile limit"),
     ):
         if n:
             verb = "runs" if n == 1 else "run"

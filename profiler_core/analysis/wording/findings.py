@@ -2,7 +2,12 @@
 
 from collections.abc import Sequence
 
-from profiler_core.analysis.finding_overlaps import add_more_together, more_alone, together
+from profiler_core.analysis.finding_overlaps import (
+    add_more_together,
+    add_up,
+    more_alone,
+    together,
+)
 from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
@@ -43,11 +48,10 @@ def together_text(findings: Sequence[Finding]) -> str:
     bound = "at most " if is_bound else ""
     alone = more_alone(findings)
     which = "Together " if alone is None else f"All but “{clause(alone.title)}” together "
-    how = (
-        "done together they save more than one by one"
-        if add_more_together(findings)
-        else "what overlaps counts once"
-    )
+    if add_more_together(findings):
+        how = "done together they save more than one by one"
+    else:
+        how = "they add up" if add_up(findings) else "what overlaps counts once"
     return f"{which}{bound}{format_duration(ns)} per step: {how}."
 
 

@@ -84,6 +84,16 @@ def bound(comparison: MemoryComparison, labels: tuple[str, str]) -> tuple[str, .
         )
         if of_step[1] is not None:
             sentences.append(f"In {candidate} it is {format_bytes(of_step[1])}.")
+    profiled = [
+        f"{format_bytes(made)} in {label}"
+        for label, made in zip(labels, comparison.of_profiled_bytes, strict=True)
+        if made is not None
+    ]
+    if profiled:
+        sentences.append(
+            f"The profiled steps make at most {listed(profiled)}: the peak is of steps without the "
+            "profiler, which had other inputs."
+        )
     if comparison.pool_bytes:
         sentences.append(
             f"{format_bytes(comparison.pool_bytes)} of what {candidate} reserves belong to the "

@@ -110,7 +110,9 @@ def test_a_capture_whose_record_does_not_tell_is_told_by_its_trace():
 
 
 def test_a_recording_without_a_trace_is_told_by_its_logs():
-    log = CompileLog(compilations=(Compilation(compile_id="0/0"), Compilation(compile_id="1/0")))
+    autotuned = Compilation(compile_id="1/0", direction="runtime")  # counted as a third one
+    compiled = (Compilation(compile_id="0/0"), Compilation(compile_id="1/0"), autotuned)
+    log = CompileLog(compilations=compiled)
     files = a_run(*[2_000_000] * 12, variant="eager", record={"spec": {"recorded": True}})
     run = MadeUpRun(files, log=log)
     assert run.compiled_by_script == ScriptCompilation(n_compilations=2)
@@ -154,9 +156,17 @@ def details_beside_eager(candidate):
     return pair, [*details(pair.verdict), *pair.gate([parse_limit(QUANTITIES[0], "+3%")], []).notes]
 
 
-def test_a_candidate_that_compiled_nothing_is_told_first():
+GIVEN_UP = (
+    Compilation(compile_id="0/0", has_guarded_code=False, fail_type="Unsupported"),
+    Compilation(compile_id="0/0", direction="runtime"),
+)
+
+
+@pytest.mark.parametrize("tried", [(), GIVEN_UP])
+def test_a_candidate_that_compiled_nothing_is_told_first(tried):
     # As Accelerate's loop was on an H200: asked to compile, and no frame of it ever was.
-    pair, sentences = details_beside_eager(to_be_compiled(an_eager_trace(), CompileLog()))
+    log = CompileLog(compilations=tried)
+    pair, sentences = details_beside_eager(to_be_compiled(an_eager_trace(), log))
     assert sentences[0].startswith(
         "default compiled nothing: its logs hold no compilation and its trace no compiled region, "
         "so its step runs as eager code."

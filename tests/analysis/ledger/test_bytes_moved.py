@@ -58,6 +58,19 @@ def test_a_generated_kernel_without_its_code_that_is_handed_one_tensor_changes_i
         assert bytes_of(unit(f"triton_poi_fused_{filled}_1", ((8, 4),)), None) == (0, 128)
 
 
+def test_a_generated_kernel_without_its_code_is_not_in_place_beside_a_tensor_of_one_value():
+    """breaky's sum of 32 values, [[32], [], [], []] with float, float, Scalar, Scalar: 132 B.
+
+    "At least 256 B": its result has no axes, so that it was said to change its argument in place.
+    """
+    shapes, dtypes = ((32,), None, None, None), ("float", "float", "Scalar", "Scalar")
+    summed = replace(unit("triton_per_fused_sum_2", shapes), dtypes=dtypes)
+    assert sum(bytes_of(summed, None)) == 32 * 4 + 4
+    assert counts_once(summed)  # or it scales in place by a value that it reads
+    changed = replace(summed, dtypes=("float", "Scalar", "Scalar", "Scalar"))
+    assert bytes_of(changed, None) == (128, 128)
+
+
 def test_what_is_changed_in_place_counts_once_where_only_the_code_tells_it():
     assert counts_once(unit("triton_poi_fused_add_0", ((8, 4), (8, 4))))
     assert not counts_once(unit("aten::add", ((8, 4), (8, 4))))

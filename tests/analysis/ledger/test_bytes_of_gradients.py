@@ -13,7 +13,7 @@ from tests.lazily import Lazily
 torch = Lazily("torch")
 F = Lazily("torch.nn.functional")
 
-N_GRADIENTS, N_OTHERS = 71, 28
+N_GRADIENTS, N_OTHERS, N_IN_PART = 71, 28, 23
 _IMAGE, _VOLUME = (4, 8, 16, 16), (2, 3, 8, 8, 8)
 # No CPU has these: of ROCm, of CUDA alone, and one that torch 2 has no more.
 NOT_TRIED = {"miopen_batch_norm_backward", "_fused_rms_norm_backward", "l1_loss_backward"}
@@ -250,6 +250,60 @@ def test_a_number_of_python_s_is_no_memory() -> None:
 def test_a_gradient_without_recorded_numbers_is_of_the_input() -> None:
     call = OperatorCall("aten::native_layer_norm_backward", ((4, 8), (4, 8)), ("float", "float"))
     assert bytes_of_call(call) == (256, 128)
+
+
+@cache
+def in_part() -> list[Case]:
+    """Calls that read some of the values of what they are handed."""
+    torch.manual_seed(0)
+    aten = torch.ops.aten
+    image, matrix = torch.randn(1, 2, 8, 8), torch.randn(2, 6, 9)
+    return [
+        case(aten.upsample_nearest2d.vec, image, [4, 2], None),
+        case(aten.upsample_nearest2d.vec, image, [16, 2], None),
+        case(aten.upsample_nearest2d.vec, image, None, [0.5, 0.5]),
+        case(aten._upsample_nearest_exact2d.vec, image, [2, 4], None),
+        case(aten.upsample_bilinear2d.vec, image, [2, 2], False, None),
+        case(aten.upsample_bilinear2d.vec, image, [4, 16], False, None),
+        case(aten.upsample_bicubic2d.vec, image, [1, 1], False, None),
+        case(aten._upsample_bilinear2d_aa.vec, image, [2, 2], False, None),
+        case(aten.upsample_nearest1d.vec, image[0], [2], None),
+        case(aten.upsample_linear1d.vec, image[0], [2], False, None),
+        case(aten.upsample_nearest3d.vec, image[None], [2, 2, 2], None),
+        case(aten.constant_pad_nd, image, [-2, -2, 0, 0]),
+        case(aten.constant_pad_nd, image, [2, 2, 0, 0]),
+        *[
+            case(getattr(aten, kind), matrix, diagonal)
+            for kind in ("tril", "triu") for diagonal in (0, 1, -2, 20, -20)
+        ],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(N_IN_PART))
+def test_of_what_is_read_in_part_the_rest_does_not_count(number: int) -> None:
+    """Each value of its own is made another one: does the result differ?"""
+    tried = in_part()[number]
+    values, *rest = tried.arguments
+    call, result = outermost(tried)
+
+    def is_read(at: int) -> bool:
+        other = values.clone()
+        other.view(-1)[at] = torch.nan
+        return tried.function(other, *rest).isnan().any().item()
+
+    n_read = sum(map(is_read, range(values.numel())))
+    assert bytes_of_call(call) == (4 * n_read, n_bytes(result))
+
+
+@pytest.mark.parametrize("kind", ["tril_", "triu_"])
+def test_a_triangle_in_place_is_zeros_beside_it(kind: str) -> None:
+    matrix = torch.randn(2, 6, 9)
+    call, result = outermost(case(getattr(torch.ops.aten, kind), matrix, 1))
+    assert bytes_of_call(call) == (0, 4 * int((result == 0).sum()))
+
+
+def test_all_in_part_are_tried() -> None:
+    assert len(in_part()) == N_IN_PART
 
 
 def test_beside_its_fill_a_table_s_gradient_writes_the_rows_that_are_looked_up() -> None:
