@@ -68,6 +68,8 @@ class Box {
     const typed = recent.slice(place + 1).map(({ event }) => event.key)
     this.input.value = typed.filter((key) => key.length === 1).join("")
     this.open()
+    const end = this.input.value.length
+    this.input.setSelectionRange(end, end) // further keys go on with it
   }
 
   key(event) {
