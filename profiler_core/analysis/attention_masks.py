@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiler_core.analysis.handed_more import MASK_PLACES, operators_of_work
+from profiler_core.analysis.handed_more import MASK_POSITIONS, operators_of_work
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
 from profiler_core.analysis.operator_arguments import json_list
 from profiler_core.analysis.work import device_work
@@ -18,7 +18,7 @@ from profiler_core.model.trace import Trace
 
 _WITHOUT = "flash_attention"  # takes none: what stands there are lengths of sequences
 _TRACED = "scaled_dot_product_attention"
-_PLACE_TRACED = 3
+_POSITION_TRACED = 3
 _CONSTANTS = frozenset(("None", "True", "False"))  # printed among the names of arguments
 
 
@@ -67,10 +67,10 @@ def _in_trace(trace: Trace | None, group_of: np.ndarray, number: int) -> bool | 
 def _is_handed_one(name: str, dims: str, types: str | None) -> bool | None:
     if _WITHOUT in name:
         return False
-    place, shapes, kinds = MASK_PLACES.get(name), json_list(dims), json_list(types)
-    if place is None or place >= min(len(shapes), len(kinds)):
+    position, shapes, kinds = MASK_POSITIONS.get(name), json_list(dims), json_list(types)
+    if position is None or position >= min(len(shapes), len(kinds)):
         return None
-    return bool(shapes[place]) or bool(kinds[place])
+    return bool(shapes[position]) or bool(kinds[position])
 
 
 def _in_graphs(code: InductorLog | None, group: FusionGroup) -> bool | None:
@@ -88,11 +88,11 @@ def _of_nodes(graph: CompiledGraph, post_nodes: tuple[str, ...]) -> Iterator[boo
     names = {name for node in post_nodes for name in graph.post_to_pre.get(node, ())}
     for node in graph.dynamo_nodes:
         if node.name in names and node.target.endswith(_TRACED):
-            given = node.arguments[_PLACE_TRACED : _PLACE_TRACED + 1]
+            given = node.arguments[_POSITION_TRACED : _POSITION_TRACED + 1]
             yield bool(given) and given[0] not in _CONSTANTS
 
 
 def _agreed(answers: Iterable[bool | None]) -> bool | None:
     """The one that all give which know; None where none does, or they differ."""
-    known = {answer for answer in answers if answer is not None}
-    return known.pop() if len(known) == 1 else None
+    given = {answer for answer in answers if answer is not None}
+    return given.pop() if len(given) == 1 else None

@@ -21,7 +21,7 @@ from profiler_core.model.trace import Trace
 # Of what the group lost: the operator takes that much longer itself.
 _LEAST_SHARE = 0.5
 # Where the mask stands among the arguments of those of aten's operators that take one.
-MASK_PLACES = {
+MASK_POSITIONS = {
     "aten::scaled_dot_product_attention": 3,
     "aten::_scaled_dot_product_attention_math": 3,
     "aten::_scaled_dot_product_efficient_attention": 3,
@@ -49,7 +49,7 @@ class HandedMore:
     @property
     def is_mask(self) -> bool:
         """Is it the mask of an attention?"""
-        return MASK_PLACES.get(self.operator) == self.position
+        return MASK_POSITIONS.get(self.operator) == self.position
 
 
 def handed_more(

@@ -7,6 +7,7 @@ quarter of an image. So does what is left behind the last window, and what meets
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from profiler_core.analysis.sliding_windows import (
@@ -35,25 +36,6 @@ class _Slide:
     padding: int
     dilation: int
 
-    def met(self) -> tuple[int, int, int]:
-        """How many values that it slides over, places, and values of its own meet another one."""
-        n_taps = 0
-        places: list[tuple[int, int]] = []
-        values: list[tuple[int, int]] = []
-        for tap in range(self.window):
-            before = self.padding - self.dilation * tap  # the place i meets `stride * i - before`
-            first = max(0, -(-before // self.stride))
-            behind = min(self.n_places, (self.length - 1 + before) // self.stride + 1)
-            if first >= behind:
-                continue
-            n_taps += 1
-            places.append((first, behind))
-            # Values of one remainder side by side, so that those that are met are a span.
-            turn, remainder = divmod(self.stride * first - before, self.stride)
-            start = remainder * self.length + turn
-            values.append((start, start + behind - first))
-        return _n_covered(values), _n_covered(places), n_taps
-
 
 def values_read(
     name: str, shapes: Sequence[Sequence[int] | None], concrete: Sequence[str]
@@ -71,14 +53,14 @@ def values_read(
     """
     given = arguments_of(name, concrete)
     sizes = [0 if shape is None else prod(shape) for shape in shapes]
-    known = [tuple(shape) for shape in shapes[:3] if shape is not None]
+    tensors = [tuple(shape) for shape in shapes[:3] if shape is not None]
     if "gradient" in given:
-        return _by_gradients(name, concrete, known, sizes) if len(known) == 3 else None
+        return _by_gradients(name, concrete, tensors, sizes) if len(tensors) == 3 else None
     result = result_shape(name, shapes, concrete)
     if result is None:
         return None
     if "weight" in given:
-        values, weight = known[:2]
+        values, weight = tensors[:2]
         met = _convolution(name, concrete, values, weight, result)
         if met is None:
             return None
@@ -92,8 +74,8 @@ def values_read(
     window = one_each(given, "kernel_size", n_along)
     rest = strides_of_pooling(given, n_along), one_each(given, "padding", n_along)
     dilation = one_each(given, "dilation", n_along) if "dilation" in given else [1] * n_along
-    met = _met(known[0][-n_along:], result[-n_along:], window, *rest, dilation)
-    return None if met is None else (prod(known[0][:-n_along]) * met[0], *sizes[1:])
+    met = _met(tensors[0][-n_along:], result[-n_along:], window, *rest, dilation)
+    return None if met is None else (prod(tensors[0][:-n_along]) * met[0], *sizes[1:])
 
 
 def _by_gradients(
@@ -133,14 +115,35 @@ def _met(*along: Sequence[int] | None) -> tuple[int, int, int] | None:
     Args:
         along: of each dimension the fields of a slide, in their order.
     """
-    known = [numbers for numbers in along if numbers is not None]
-    if len(known) < len(along):
+    fields = [numbers for numbers in along if numbers is not None]
+    if len(fields) < len(along):
         return None
-    slides = [_Slide(*numbers) for numbers in zip(*known, strict=True)]
+    slides = [_Slide(*numbers) for numbers in zip(*fields, strict=True)]
     if any(slide.window > _LONGEST_WINDOW or slide.stride < 1 for slide in slides):
         return None
-    over, places, taps = zip(*(slide.met() for slide in slides), strict=True)
+    over, places, taps = zip(*(_met_along(slide) for slide in slides), strict=True)
     return prod(over), prod(places), prod(taps)
+
+
+@lru_cache(maxsize=4096)  # calls of one layer, and of layers alike, slide alike
+def _met_along(slide: _Slide) -> tuple[int, int, int]:
+    """How many values that it slides over, places, and values of its own meet another one."""
+    n_taps = 0
+    places: list[tuple[int, int]] = []
+    values: list[tuple[int, int]] = []
+    for tap in range(slide.window):
+        before = slide.padding - slide.dilation * tap  # the place i meets `stride * i - before`
+        first = max(0, -(-before // slide.stride))
+        behind = min(slide.n_places, (slide.length - 1 + before) // slide.stride + 1)
+        if first >= behind:
+            continue
+        n_taps += 1
+        places.append((first, behind))
+        # Values of one remainder side by side, so that those that are met are a span.
+        turn, remainder = divmod(slide.stride * first - before, slide.stride)
+        start = remainder * slide.length + turn
+        values.append((start, start + behind - first))
+    return _n_covered(values), _n_covered(places), n_taps
 
 
 def _n_covered(spans: Iterable[tuple[int, int]]) -> int:

@@ -1,11 +1,13 @@
 """A run that may be a job of ranks: which of its ranks stands for it, and the trace of that one."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 import polars as pl
 
 from profiler_core.analysis.ranks.job_summary import of_one_rank
+from profiler_core.analysis.ranks.never_alone import are_never_alone
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
 from profiler_core.analysis.ranks.rank_summary import distributed_info, whole
 from profiler_core.analysis.ranks.waiting import RankCost, as_it_costs, recorded_rows
@@ -125,6 +127,18 @@ class RankedRun(RunParts):
         if table != "device" or rows is None:
             return row
         return int((rows == row).arg_max() or 0)
+
+    def are_never_alone(self, rows: Sequence[int]) -> bool:
+        """Are these of a job's kernels that a collective runs beside in every call on every rank?
+
+        Args:
+            rows: of device events in `worked_trace`.
+        """
+        cost, trace = self._cost_of(self.shown_rank), self.shown.trace
+        if cost is None or trace is None:
+            return False
+        events = [self.recorded_row("device", row) for row in rows]
+        return are_never_alone(trace, events, cost)
 
     @property
     def _recorded_rows(self) -> pl.Series | None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace as struct_replace
 from profiler_core.analysis.attention_masks import masks_of
 from profiler_core.analysis.finding_rules.facts import Facts
 from profiler_core.analysis.finding_rules.regressions import RULES
-from profiler_core.analysis.handed_more import MASK_PLACES, HandedMore
+from profiler_core.analysis.handed_more import MASK_POSITIONS, HandedMore
 from profiler_core.session.comparison import Comparison
 from tests.analysis.test_findings import BERT, facts
 from tests.lazily import Lazily
@@ -101,7 +101,7 @@ def test_without_a_log_it_stays_open() -> None:
 
 
 def test_the_mask_stands_where_torch_has_it() -> None:
-    for name, place in MASK_PLACES.items():
+    for name, place in MASK_POSITIONS.items():
         schema = getattr(torch.ops.aten, name.removeprefix("aten::")).default._schema
         assert schema.arguments[place].name in ("attn_mask", "attn_bias", "bias"), name
         assert HandedMore(name, place, "", "").is_mask

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from profiler_core.analysis.dossier.record import GeneratedCode
 from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.model.inductor import CompiledGraph, GeneratedCall, InductorLog
+from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode, InductorLog
 
 _QUOTED = re.compile(
     r"^\w+ = async_compile\.(?P<how>\w+)\(.*?r?'''(?P<code>.*?)(?:'''|\Z)",
@@ -45,6 +45,23 @@ def calls_of_kernel(log: InductorLog, name: str) -> list[tuple[CompiledGraph, Ge
         name: of the kernel in the trace.
     """
     return [(graph, call) for graph in log.graphs for call in graph.calls if call.name == name]
+
+
+def nodes_of_kernel(graph: CompiledGraph, name: str) -> tuple[GraphNode, ...]:
+    """Post-grad nodes that the calls of a generated kernel compute.
+
+    Its source comment names nodes of the graph before AOT autograd: others may have these names
+    after it. What each became stands beside it, and counts where no call says its nodes.
+
+    Args:
+        graph: that has the kernel.
+        name: of the kernel.
+    """
+    names = {node for call in graph.calls if call.name == name for node in call.post_nodes}
+    definition = graph.kernels.get(name)
+    if not names and definition is not None:
+        names = {node for _, nodes in definition.nodes for node in nodes}
+    return tuple(node for node in graph.post_nodes if node.name in names)
 
 
 def calls_of_group(
@@ -117,8 +134,8 @@ def _with_out(call: GeneratedCall) -> tuple[Sequence[str], Sequence[str]]:
     """(what a library call reads, what it writes): its result, or what it is handed as `out=`."""
     if call.result or _OUT not in call.arguments:
         return call.arguments, (call.result,)
-    place = call.arguments.index(_OUT)
-    return call.arguments[:place], call.arguments[place + 1 :]
+    position = call.arguments.index(_OUT)
+    return call.arguments[:position], call.arguments[position + 1 :]
 
 
 def roles_of_calls(

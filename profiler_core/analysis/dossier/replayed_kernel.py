@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.dossier.kernel_products import is_product_helper
-from profiler_core.analysis.finding_rules.op_work import OpWork
+from profiler_core.analysis.finding_rules.op_work import OpWork, products_of_group
 from profiler_core.analysis.finding_rules.products import HALF_NAME
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
@@ -33,7 +33,9 @@ def replayed_products(
     for number, group in enumerate(ledger.groups):
         if all(each.name != kernel for each in group.candidate.kernels):
             continue
-        matched = _of_group(products, ledger, number) if _is_alone(group, kernel) else ()
+        own = products_of_group(products, ledger.baseline_group, number)
+        is_sure = _is_alone(group, kernel)
+        matched = matched_products(own, ledger, PRODUCT_CATEGORIES) if is_sure else ()
         if not matched:
             return ()
         computed += matched
@@ -58,12 +60,3 @@ def _is_alone(group: FusionGroup, kernel: str) -> bool:
         if each.category in PRODUCT_CATEGORIES and not is_product_helper(each.name)
     }
     return group.confidence == "high" and computing == {kernel}
-
-
-def _of_group(products: Sequence[OpWork], ledger: FusionLedger, number: int) -> tuple[OpWork, ...]:
-    own = []
-    for op in products:
-        positions = [n for n, row in enumerate(op.rows) if ledger.baseline_group[row] == number]
-        if positions:
-            own.append(op.of_calls(positions))
-    return matched_products(tuple(own), ledger, PRODUCT_CATEGORIES)

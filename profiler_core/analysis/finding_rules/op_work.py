@@ -171,6 +171,24 @@ def op_work(trace: Trace, names: Iterable[str]) -> tuple[OpWork, ...]:
     return _by_arguments(_calls(trace, names, _is_outermost))
 
 
+def products_of_group(
+    products: Iterable[OpWork], group_of: npt.NDArray[np.int32], number: int
+) -> tuple[OpWork, ...]:
+    """The calls of products that are in one fusion group.
+
+    Args:
+        products: of one trace.
+        group_of: the ledger's group of each row of its device work.
+        number: of the group.
+    """
+    of_group = []
+    for op in products:
+        own = [position for position, row in enumerate(op.rows) if group_of[row] == number]
+        if own:
+            of_group.append(op.of_calls(own))
+    return tuple(of_group)
+
+
 def product_work(trace: Trace) -> tuple[OpWork, ...]:
     """The same of matrix products and convolutions, each once.
 

@@ -119,8 +119,8 @@ def _of_pointers(
     if given is not None and len(given) >= n:
         return given[:n]
     buffers = (graph.buffers.get(name) for name in call.arguments)
-    known = (entry for entry in buffers if entry is not None and entry[1] in ITEM_BYTES)
-    return [(shape, ITEM_BYTES[dtype]) for shape, dtype in known][:n]
+    tensors = (entry for entry in buffers if entry is not None and entry[1] in ITEM_BYTES)
+    return [(shape, ITEM_BYTES[dtype]) for shape, dtype in tensors][:n]
 
 
 def _tensors(unit: Unit) -> list[tuple[Shape, int]] | None:
@@ -213,11 +213,10 @@ def _of_lists(unit: Unit) -> Moved | None:
     if read is not None and written is not None:
         return read, written
     parts = [part for part in parts_of(unit) if part.name != unit.name]
-    moved = [bytes_of(part, None) for part in parts]
-    known = [each for each in moved if each is not None]
-    if not known or len(known) < len(moved):
+    moved = [bytes_of_part for part in parts if (bytes_of_part := bytes_of(part, None)) is not None]
+    if not moved or len(moved) < len(parts):
         return None
-    return sum(read for read, _ in known), sum(written for _, written in known)
+    return sum(read for read, _ in moved), sum(written for _, written in moved)
 
 
 def _not_read(unit: Unit) -> int:

@@ -92,6 +92,7 @@ def share(
     lines_of: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)  # of kernels
     total = undecidable = n_events = largest = 0
     for number, position in places:
+        labels = tuple(sources.get(number, ()))
         for one_form in alike:
             unit, n = one_form.units[position], one_form.n
             time = 0
@@ -104,10 +105,10 @@ def share(
                 time += duration
                 named = (side.names[event], side.categories[event])
                 kernel = kernels.setdefault(named, [0, 0])
-                lines_of[named].update(dict.fromkeys(sources.get(number, ())))
+                lines_of[named].update(dict.fromkeys(labels))
                 kernel[0] += n
                 kernel[1] += duration
-            lines_by_op[unit.name].update(dict.fromkeys(sources.get(number, ())))
+            lines_by_op[unit.name].update(dict.fromkeys(labels))
             n_copies = _n_copies(side, unit.events) * n
             n_kernels = len(unit.events) * n - n_copies
             record = operators.setdefault(unit.name, [0, 0, 0, 0])
@@ -117,7 +118,7 @@ def share(
             record[3] += n_copies
             work = works.setdefault(works_for.get(number, ()), _Work())
             work.add(n_kernels, n_copies, time, moved[-1])
-            lines[tuple(sources.get(number, ()))] += time
+            lines[labels] += time
             total += time
             undecidable += time * (number in undecided)
             n_events += len(unit.events) * n

@@ -30,12 +30,12 @@ def values_looked_up(graph: CompiledGraph, call: GeneratedCall) -> Mapping[str, 
         kind = operator(node.target)
         if kind in KERNEL_FREE:
             continue
-        for place, argument in enumerate(node.arguments):
+        for position, argument in enumerate(node.arguments):
             table = _viewed(argument, own)
             before = read.get(table, 0)
-            is_table = kind in LOOKUPS and place == 0 and node.shape is not None
-            known = is_table and before is not None
-            read[table] = (before or 0) + prod(node.shape or ()) if known else None
+            is_table = kind in LOOKUPS and position == 0 and node.shape is not None
+            is_counted = is_table and before is not None
+            read[table] = (before or 0) + prod(node.shape or ()) if is_counted else None
     return {table: n for table, n in read.items() if n is not None}
 
 

@@ -27,7 +27,7 @@ from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matche
 from profiler_core.analysis.ranks.process_groups import Dimension, dimensions
 from profiler_core.analysis.ranks.rank_row import RankRow, step_of_job
 from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
-from profiler_core.analysis.ranks.waiting import RankCost, slowed_kinds, waits_of
+from profiler_core.analysis.ranks.waiting import RankCost, never_alone, slowed_kinds, waits_of
 from profiler_core.analysis.telemetry.rank_clocks import RankClock
 from profiler_core.analysis.wording.sentence import ended
 
@@ -178,6 +178,7 @@ def _costs(
             ranks[position[rank]].origin_ns,
             waits_of(calls, rank),
             slowed_kinds(shares, position[rank]),
+            never_alone(shares, position[rank]),
         )
         for rank in chosen
     )

@@ -110,7 +110,7 @@ def cost_beside(ranks: Sequence[pl.DataFrame]) -> pl.DataFrame:
     costs `call_ns`: the mean of the rank's calls that ran alone, where half of them did (few are a
     biased sample), else of all ranks' that did. Of a kernel that never runs alone, and of one whose
     calls alone differ so much that they are not of one size, it is the mean of the rank where it is
-    shortest: such a kernel is not `is_compared`.
+    shortest: such a kernel is not `is_compared`. `is_ever_alone`: a call of any rank ran alone.
 
     Args:
         ranks: of `kernel_times`; `rank` is the position in it.
@@ -119,6 +119,7 @@ def cost_beside(ranks: Sequence[pl.DataFrame]) -> pl.DataFrame:
     of_key = each.group_by("key").agg(
         (pl.col("alone_ns").sum() / pl.col("n_alone").sum()).alias("all_ns"),
         (pl.col("dur_ns") / pl.col("n")).min().alias("least_ns"),
+        (pl.col("n_alone").sum() > 0).alias("is_ever_alone"),
         (pl.col("most_alone_ns").max() <= _ONE_SIZE * pl.col("least_alone_ns").min())
         .fill_null(False)
         .alias("is_compared"),
@@ -133,7 +134,7 @@ def cost_beside(ranks: Sequence[pl.DataFrame]) -> pl.DataFrame:
         each.join(of_key, on="key")
         .filter(beside_ns > 0)
         .select(
-            "rank", "key", alone_ns.alias("call_ns"), "is_compared",
+            "rank", "key", alone_ns.alias("call_ns"), "is_compared", "is_ever_alone",
             (n_beside * alone_ns / beside_ns).clip(0, 1).alias("share"),
         )
     )  # fmt: skip

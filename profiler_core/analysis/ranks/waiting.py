@@ -44,6 +44,8 @@ class RankCost:
     origin_ns: int  # epoch ns of the trace's axis
     waits: tuple[Wait, ...]
     beside: Mapping[int, BesideCost]  # by key of `kernel_times`; of other kinds nothing is slowed
+    # Keys of kinds of which no call of any rank runs alone: what these cost is not known.
+    never_alone: frozenset[int] = frozenset()
 
 
 def waits_of(calls: pl.DataFrame, rank: int) -> tuple[Wait, ...]:
@@ -68,6 +70,17 @@ def slowed_kinds(costs: pl.DataFrame, position: int) -> dict[int, BesideCost]:
     slowed = costs.filter(pl.col("rank") == position, pl.col("share") < 1)
     rows = slowed.select("key", "call_ns", "share").iter_rows()
     return {key: BesideCost(call_ns, share) for key, call_ns, share in rows}
+
+
+def never_alone(costs: pl.DataFrame, position: int) -> frozenset[int]:
+    """The kinds of one rank's kernels of which no rank runs a call alone, by key of `kernel_times`.
+
+    Args:
+        costs: of `cost_beside`.
+        position: the rank in it.
+    """
+    kinds = costs.filter(pl.col("rank") == position, ~pl.col("is_ever_alone"))
+    return frozenset(kinds["key"].to_list())
 
 
 def as_it_costs(trace: Trace, cost: RankCost) -> Trace:

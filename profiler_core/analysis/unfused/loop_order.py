@@ -12,10 +12,11 @@ from math import prod
 from profiler_core.analysis.unfused.numels import numels
 from profiler_core.digits import is_natural
 
-_DEFINED = re.compile(r"^\s+(?P<name>[xyzr]\w*) = (?P<value>[^\n#]+)$", re.MULTILINE)
+_DEFINED = re.compile(r"^\s+(?P<name>[xyzr]\w*) = (?P<value>[^\n#]{1,2000})$", re.MULTILINE)
 _LONGEST = 2000  # letters of an expression that is read
 _LARGEST = 1 << 63  # a file may say anything
 _N_POINTS = 64
+_MOST_BORDERS = 1000  # each is followed, and a file may hold any number of numbers
 _TOKEN = re.compile(r"\s*(\d+|\w+|//|\S)")
 _SUMS = {"+": operator.add, "-": operator.sub}
 _PRODUCTS = {"*": operator.mul, "//": operator.floordiv, "%": operator.mod}
@@ -59,6 +60,8 @@ def _steps(n: int, *sources: str) -> Iterator[int]:
     yield from range(min(n, _N_POINTS))
     yield from (n * part // _N_POINTS for part in range(_N_POINTS))
     borders = {int(text) for source in sources for text in re.findall(r"\b\d{1,12}\b", source)}
+    if len(borders) > _MOST_BORDERS:
+        raise _Unreadable
     for border in borders:
         for step in (border - 1, border, border + 1, 2 * border, 3 * border):
             if 0 <= step < n:

@@ -56,14 +56,14 @@ def through(comparison: MemoryComparison) -> str:
         return ""
     was, now = comparison.held
     changes = ((part(now) - part(was), what) for part, what in _PARTS)
-    told = sorted(changes, key=lambda each: -abs(each[0]))
+    parts = sorted(changes, key=lambda each: -abs(each[0]))
     sign = 1 if after > before else -1
     whole = format_bytes(sign * (after - before))
-    while format_bytes(max(0, sign * sum(change for change, _ in told[:-1]))) == whole:
-        told.pop()
-    told.sort(key=lambda each: each[0])
-    less = [f"{format_bytes(-change)} less {what}" for change, what in told if change < 0]
-    more = [f"{format_bytes(change)} more {what}" for change, what in reversed(told) if change > 0]
+    while format_bytes(max(0, sign * sum(change for change, _ in parts[:-1]))) == whole:
+        parts.pop()
+    parts.sort(key=lambda each: each[0])
+    less = [f"{format_bytes(-change)} less {what}" for change, what in parts if change < 0]
+    more = [f"{format_bytes(change)} more {what}" for change, what in reversed(parts) if change > 0]
     first, second = (less, more) if after < before else (more, less)
     against = f", against {listed(second)}" if second else ""
     return f"The difference: {listed(first)}{against}."

@@ -22,13 +22,12 @@ from profiler_core.analysis.dossier.roofline import (
     roofline,
     what_computes,
 )
-from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
+from profiler_core.analysis.finding_rules.op_work import OpWork, product_work, products_of_group
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.handed_more import HandedMore, handed_more
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.ranks.never_alone import are_never_alone
 from profiler_core.analysis.wording.dossier import group_about, group_answer, missing_of_group
 from profiler_core.analysis.wording.groups import never_alone_sentence, slower_on_one_rank
 from profiler_core.analysis.work import device_work
@@ -125,18 +124,14 @@ def _on_ranks(pair: Pair, group: FusionGroup, number: int) -> tuple[str, ...]:
     job, ledger = pair.job_ledger, pair.ledger
     if job is None:
         return ()
-    slowed = []
-    for label, run, group_of in zip(
-        pair.labels, pair.runs, (ledger.baseline_group, ledger.candidate_group), strict=True
-    ):
-        trace = run.shown.trace
-        rows = np.flatnonzero(group_of == number).tolist()
-        if trace is not None and are_never_alone(
-            trace, [run.recorded_row("device", row) for row in rows]
-        ):
-            slowed.append(label)
-    told = never_alone_sentence(slowed), *slower_on_one_rank(pair.labels, job, group.title)
-    return tuple(filter(None, told))
+    groups_of_rows = ledger.baseline_group, ledger.candidate_group
+    slowed = [
+        label
+        for label, run, group_of in zip(pair.labels, pair.runs, groups_of_rows, strict=True)
+        if run.are_never_alone(np.flatnonzero(group_of == number).tolist())
+    ]
+    sentences = never_alone_sentence(slowed), *slower_on_one_rank(pair.labels, job, group.title)
+    return tuple(filter(None, sentences))
 
 
 def _members(pair: Pair, folded: FoldedGroup, number: int) -> tuple[Relation, ...]:
@@ -173,12 +168,7 @@ def _products(pair: Pair, number: int, side: int) -> tuple[OpWork, ...]:
     group_of = (ledger.baseline_group, ledger.candidate_group)[side]
     if trace is None or device_work(trace).height != group_of.size:
         return ()  # the ledger is of another rank than this trace
-    products = []
-    for op in product_work(trace):
-        own = [position for position, row in enumerate(op.rows) if group_of[row] == number]
-        if own:
-            products.append(op.of_calls(own))
-    return tuple(products)
+    return products_of_group(product_work(trace), group_of, number)
 
 
 def _computed(pair: Pair, recorded: Sequence[tuple[OpWork, ...]]) -> list[tuple[OpWork, ...]]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from profiler_core.analysis.dossier.generated import calls_of_kernel
+from profiler_core.analysis.dossier.generated import nodes_of_kernel
 from profiler_core.analysis.dossier.record import SourceLine
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, operator
 from profiler_core.analysis.ledger.result import FusionGroup
@@ -110,8 +110,8 @@ def _lines_of_nodes(log: InductorLog, name: str) -> dict[str, str]:
     """
     n_nodes: Counter[str] = Counter()
     codes: dict[str, str] = {}
-    for graph, call in calls_of_kernel(log, name):
-        nodes = [node for node in graph.post_nodes if node.name in call.post_nodes and node.file]
+    for graph in log.graphs:
+        nodes = [node for node in nodes_of_kernel(graph, name) if node.file]
         computing = [node for node in nodes if operator(node.target) not in KERNEL_FREE]
         for node in computing or nodes:
             n_nodes[node.source] += 1

@@ -5,7 +5,7 @@ from html import escape
 
 import streamlit as st
 
-from profiler_core.analysis.dossier.generated import readable, whole_source
+from profiler_core.analysis.dossier.generated import nodes_of_kernel, readable, whole_source
 from profiler_core.markup import breakable
 from profiler_core.model.inductor import CompiledGraph, GraphNode, InductorLog
 from profiler_core.ui.address import in_address
@@ -79,17 +79,8 @@ def matching(kernels: list[Kernel], words: str) -> list[Kernel]:
 
 
 def nodes_of(kernel: Kernel) -> tuple[GraphNode, ...]:
-    """Post-grad nodes that the kernel's calls compute.
-
-    Its source comment names nodes of the graph before AOT autograd: others may have these names
-    after it. What each became stands beside it, and counts where no call says its nodes.
-    """
-    calls = [call for call in kernel.graph.calls if call.name == kernel.name]
-    names = {node for call in calls for node in call.post_nodes}
-    if not names:
-        definition = kernel.graph.kernels[kernel.name]
-        names = {node for _, nodes in definition.nodes for node in nodes}
-    return tuple(node for node in kernel.graph.post_nodes if node.name in names)
+    """Post-grad nodes that the kernel's calls compute."""
+    return nodes_of_kernel(kernel.graph, kernel.name)
 
 
 def _text(kernel: Kernel) -> str:
