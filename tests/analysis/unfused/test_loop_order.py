@@ -125,3 +125,14 @@ def test_numbers_that_grow_without_end_are_not_worked_out():
         {"x": 4096}, *squares, "x200 = xindex", "tmp0 = tl.load(in_ptr0 + (x0), None)"
     )
     assert reads_in_order(LINEAR, "out_ptr0", grows, "in_ptr0") is None
+
+
+def test_code_of_any_length_is_not_followed_to_its_end():
+    """A file may hold any number of numbers, and expressions of any length."""
+    reading = ("x0 = xindex", "tmp0 = tl.load(in_ptr0 + (x0), None)")
+    many = source_of({"x": 4096}, *reading, *(f"tmp{n} = {n}" for n in range(2000)))
+    sum_of_zeros = " + ".join(["xindex", *["0"] * 1000])
+    long = source_of({"x": 4096}, f"x0 = {sum_of_zeros}", reading[1])
+    few = source_of({"x": 4096}, "x0 = xindex + 0", reading[1])
+    answers = [reads_in_order(LINEAR, "out_ptr0", code, "in_ptr0") for code in (few, many, long)]
+    assert answers == [True, None, None]
