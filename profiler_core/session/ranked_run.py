@@ -1,15 +1,16 @@
 """A run that may be a job of ranks: which of its ranks stands for it, and the trace of that one."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from profiler_core.analysis.ranks.job_summary import of_one_rank
-from profiler_core.analysis.ranks.never_alone import are_never_alone
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
 from profiler_core.analysis.ranks.rank_summary import distributed_info, whole
+from profiler_core.analysis.ranks.share_beside import shares_beside
 from profiler_core.analysis.ranks.waiting import RankCost, as_it_costs, recorded_rows
 from profiler_core.analysis.wording.ranks import of_all_ranks
 from profiler_core.ingest.run import open_rank
@@ -128,17 +129,29 @@ class RankedRun(RunParts):
             return row
         return int((rows == row).arg_max() or 0)
 
-    def are_never_alone(self, rows: Sequence[int]) -> bool:
-        """Are these of a job's kernels that a collective runs beside in every call on every rank?
+    def share_beside(self, rows: npt.NDArray[np.integer]) -> float:
+        """The share of the time of kernels that lies beside collectives, their cost unknown.
+
+        Its threshold is `is_cost_unknown`'s; 0 without a job, and where what they cost is known.
 
         Args:
             rows: of device events in `worked_trace`.
         """
-        cost, trace = self._cost_of(self.shown_rank), self.shown.trace
-        if cost is None or trace is None:
-            return False
-        events = [self.recorded_row("device", row) for row in rows]
-        return are_never_alone(trace, events, cost)
+        trace, shares = self.worked_trace, self._shares_beside
+        if trace is None or shares is None or not rows.size:
+            return 0.0
+        times_ns = trace.device["dur_ns"].to_numpy()[rows]
+        return float((shares[rows] * times_ns).sum() / max(1, times_ns.sum()))
+
+    @property
+    def _shares_beside(self) -> npt.NDArray[np.float64] | None:
+        """`shares_beside` in the order of `worked_trace`; None: no collective runs in it."""
+        cost, trace, recorded = self._cost_of(self.shown_rank), self.shown.trace, self._recorded_rows
+        if cost is None or trace is None or recorded is None:
+            return None
+        return self._answer(
+            "shares beside", lambda: shares_beside(trace, cost)[recorded.to_numpy()]
+        )
 
     @property
     def _recorded_rows(self) -> pl.Series | None:

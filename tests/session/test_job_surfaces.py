@@ -3,7 +3,6 @@
 Two copies of the shipped job, whose GPUs draw 400 W (rank 0, which waits) and 300 W.
 """
 
-import gzip
 import json
 import shutil
 from pathlib import Path
@@ -102,43 +101,6 @@ def test_a_group_that_one_rank_needs_longer_for_says_so() -> None:
         (told,) = [text for text in about if "On rank 1" in text and " in default" in text]
         assert f"take {format_duration(by_rank[1])} per step in default" in told or row.n == 1
         assert f"{format_duration(by_rank[1] - by_rank[0])} more than the median" in told
-
-
-def test_a_group_that_collectives_slow_in_every_call_says_so() -> None:
-    """Attention's backward was "slower by 56.7 µs", by how much of it lay beside an all-reduce."""
-    comparison = Comparison.open([SAMPLE / "eager", SAMPLE / "default"])
-    (pair,) = comparison.pairs
-    n_slowed = 0
-    for number, group in enumerate(pair.ledger.groups):
-        text = " ".join(dossier(comparison, group_item(1, number)).about)
-        kernels = {kernel.name for kernel in group.candidate.kernels}
-        names = {name for name in kernels if name.startswith("fmha_cutlassB")}
-        is_told = "never run without a collective beside them in eager and default" in text
-        n_slowed += is_told
-        if names:
-            assert is_told, group.title
-        elif group.phase == "forward":
-            assert not is_told, group.title
-    assert n_slowed
-    beside = beside_collectives(SAMPLE / "default", "fmha_cutlassB")
-    assert beside and all(beside)
-
-
-def beside_collectives(run: Path, name: str) -> list[bool]:
-    """Of each call of a kernel in a trace, by plain JSON: does a collective run beside it?"""
-    events = [
-        event
-        for event in json.loads(gzip.decompress((run / "trace.json.gz").read_bytes()))[
-            "traceEvents"
-        ]
-        if event.get("cat") == "kernel"
-    ]
-    spans = [(e["ts"], e["ts"] + e["dur"]) for e in events if "nccl" in e["name"]]
-    return [
-        any(begin < event["ts"] + event["dur"] and event["ts"] < end for begin, end in spans)
-        for event in events
-        if event["name"].startswith(name)
-    ]
 
 
 def test_a_module_of_several_calls_says_how_many() -> None:

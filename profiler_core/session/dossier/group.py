@@ -29,10 +29,11 @@ from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.wording.dossier import group_about, group_answer, missing_of_group
-from profiler_core.analysis.wording.groups import never_alone_sentence, slower_on_one_rank
+from profiler_core.analysis.wording.groups import slower_on_one_rank
 from profiler_core.analysis.work import device_work
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.beside_collectives import groups_beside
 from profiler_core.session.dossier.common import (
     are_in_one_precision,
     kernels_of_groups,
@@ -89,7 +90,8 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         ),
         about=(
             *group_about(folded, group, _handed_more(pair, number)),
-            *_on_ranks(pair, group, number),
+            *groups_beside(comparison, shown, [number]),
+            *_on_ranks(pair, group.title),
         ),
         times=times_of_groups(shown, [group]),
         modules=modules_of([group]),
@@ -119,19 +121,10 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
     )
 
 
-def _on_ranks(pair: Pair, group: FusionGroup, number: int) -> tuple[str, ...]:
-    """Of a job: whether collectives slow all of it, and what one rank alone needs longer for."""
-    job, ledger = pair.job_ledger, pair.ledger
-    if job is None:
-        return ()
-    groups_of_rows = ledger.baseline_group, ledger.candidate_group
-    slowed = [
-        label
-        for label, run, group_of in zip(pair.labels, pair.runs, groups_of_rows, strict=True)
-        if run.are_never_alone(np.flatnonzero(group_of == number).tolist())
-    ]
-    sentences = never_alone_sentence(slowed), *slower_on_one_rank(pair.labels, job, group.title)
-    return tuple(filter(None, sentences))
+def _on_ranks(pair: Pair, title: str) -> list[str]:
+    """Of a job: what one rank alone needs longer for."""
+    job = pair.job_ledger
+    return [] if job is None else slower_on_one_rank(pair.labels, job, title)
 
 
 def _members(pair: Pair, folded: FoldedGroup, number: int) -> tuple[Relation, ...]:

@@ -54,6 +54,7 @@ from profiler_core.analysis.work import device_work
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.beside_collectives import share_of_kernel, told_beside
 from profiler_core.session.dossier.common import are_in_one_precision, peaks_of_run, related_groups
 from profiler_core.session.dossier.its_place import about_its_place
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
@@ -170,7 +171,8 @@ def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch])
     of_job = any(side.run.shown_rank is not None for side in sides)
     if row.category != COMMUNICATION:
         slowed_ns = {s.label: s.recorded_ns for s in sides if s.recorded_ns != s.counted_ns}
-        return (*launch_sentences(launches), *beside_collectives(slowed_ns))
+        beside = told_beside({side.label: share_of_kernel(side.run, row.name) for side in sides})
+        return (*launch_sentences(launches), *beside_collectives(slowed_ns), *beside)
     alone = (TRANSFER_ALONE,) if of_job else ()
     return (*alone, *(side.moved for side in sides if side.moved))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from profiler_core.analysis.ledger.result import FusionGroup, GroupSide
+from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, GroupSide
 from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.errors import FusionscopeError
 from profiler_core.session.comparison import Comparison
@@ -34,10 +34,15 @@ class LedgerRuns:
         return self.source if isinstance(self.source, Pair) else None
 
     @cached_property
+    def ledger(self) -> FusionLedger:
+        """Of the pair, or of the run faced with itself."""
+        pair = self.pair
+        return (self.divided if pair is None else pair).ledger
+
+    @property
     def groups(self) -> tuple[FusionGroup, ...]:
         """Of the ledger."""
-        pair = self.pair
-        return (self.divided if pair is None else pair).ledger.groups
+        return self.ledger.groups
 
     @property
     def divided(self) -> Divided:

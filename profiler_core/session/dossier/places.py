@@ -23,6 +23,7 @@ from profiler_core.analysis.wording.places import (
 )
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.beside_collectives import groups_beside
 from profiler_core.session.dossier.common import (
     kernels_of_groups,
     modules_of,
@@ -180,7 +181,7 @@ def _of_place(
             kind=kind,
             title=place.title,
             answer=place.answer,
-            about=place.about,
+            about=(*place.about, *groups_beside(comparison, shown, place.numbers)),
             times=place.times,
             modules=modules_of(groups) if kind == "source line" else (),
             relations=_relations(shown, place, groups),

@@ -6,8 +6,8 @@ from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.ranks.exchanges import by_kind
 from profiler_core.analysis.ranks.job import combine
 from profiler_core.analysis.ranks.kernel_times import cost_beside, kernel_times, with_alone
-from profiler_core.analysis.ranks.never_alone import are_never_alone
 from profiler_core.analysis.ranks.rank_summary import summarise_rank
+from profiler_core.analysis.ranks.share_beside import is_cost_unknown, shares_beside
 from profiler_core.analysis.ranks.waiting import RankCost, never_alone, slowed_kinds
 from tests.analysis.ranks import plain_exchange
 from tests.analysis.ranks.test_critical_path import _IDS, _SIDES, JOBS, critical, traces
@@ -88,21 +88,23 @@ def test_shapes_tell_kernels_of_one_name_apart():
 
 def test_a_kernel_that_another_rank_runs_alone_is_not_unknown():
     """Rank 0 runs it beside a collective alone; what it costs is known where rank 1 waits later."""
-    ranks = []
+    ranks, both = [], []
     for number, begin in ((0, 0), (1, 200)):
         device = [kernel(0, 100, 1), kernel(begin, 50, 2, name=ALL_REDUCE, stream=8)]
         runtime = [launch(n, 1, n) for n in (1, 2)]
         trace = a_trace(device=device, annotations=[step(1, 0, 900)], runtime=runtime)
         ranks.append(kernel_times(trace, categorise(trace), ["a step"]))
+        both.append(trace)
         assert (with_alone(categorise(trace))["is_alone"][0]) == bool(number)
     assert never_alone(cost_beside(ranks), 0) == frozenset()
     (key,) = ranks[0]["key"].to_list()
     costs = cost_beside(ranks[:1])
     assert never_alone(costs, 0) == {key}
     cost = RankCost(0, 0, (), slowed_kinds(costs, 0), never_alone(costs, 0))
-    assert not are_never_alone(trace, [1], cost)  # the collective itself
-    assert are_never_alone(trace, [0, 1], cost)  # 100 of 150 ns
-    assert not are_never_alone(trace, [0, 1, 1, 1], cost)
+    assert shares_beside(both[0], cost).tolist() == [0.5, 0]  # 50 of 100 ns, and the collective
+    known = RankCost(0, 0, (), slowed_kinds(costs, 0))
+    assert shares_beside(both[0], known).tolist() == [0, 0]
+    assert (is_cost_unknown(0.11), is_cost_unknown(0.09)) == (True, False)
 
 
 def a_rank(launched_at):
