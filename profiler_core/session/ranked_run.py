@@ -146,7 +146,8 @@ class RankedRun(RunParts):
     @property
     def _shares_beside(self) -> npt.NDArray[np.float64] | None:
         """`shares_beside` in the order of `worked_trace`; None: no collective runs in it."""
-        cost, trace, recorded = self._cost_of(self.shown_rank), self.shown.trace, self._recorded_rows
+        cost, trace = self._cost_of(self.shown_rank), self.shown.trace
+        recorded = self._recorded_rows
         if cost is None or trace is None or recorded is None:
             return None
         return self._answer(

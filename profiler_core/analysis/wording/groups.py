@@ -120,8 +120,8 @@ def beside_sentence(shares: Mapping[str, float]) -> str:
     times = [f"{format_share(shares[first])} of its time in {first}"]
     times += [f"{format_share(shares[run])} in {run}" for run in others]
     return (
-        f"Collectives run beside {listed(times)}, and no such call runs without one: what it costs alone "
-        "is not known, and a difference may be that more of a call lies beside one."
+        f"Collectives run beside {listed(times)}, and no such call runs without one: what it "
+        "costs alone is not known, and a difference may be that more of a call lies beside one."
     )
 
 
