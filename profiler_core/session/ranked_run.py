@@ -150,9 +150,10 @@ class RankedRun(RunParts):
         recorded = self._recorded_rows
         if cost is None or trace is None or recorded is None:
             return None
-        return self._answer(
+        shares: npt.NDArray[np.float64] = self._answer(
             "shares beside", lambda: shares_beside(trace, cost)[recorded.to_numpy()]
         )
+        return shares
 
     @property
     def _recorded_rows(self) -> pl.Series | None:
