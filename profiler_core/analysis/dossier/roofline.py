@@ -13,6 +13,7 @@ from typing import Literal
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.ledger.bandwidth import AT_PEAK, all_and_some_fit, is_outpaced
+from profiler_core.analysis.ranks.share_beside import is_cost_unknown
 from profiler_core.analysis.tensor_cores import uses_tensor_cores
 
 # "products": of its time a part, in which its products are at the limit of "compute".
@@ -76,6 +77,15 @@ class Roofline:
     # The other side of its group, which shows that the memory is no limit: it moves as many bytes
     # or more, and notably faster.
     outpaced_by: "Roofline | None" = None
+    # Of a kernel: how many of the groups that it runs alone in have such a side, and how many not.
+    n_outpaced: int = 0
+    n_others: int = 0
+    share_beside: float = 0.0  # of its time, that of collectives, where its cost is not known
+
+    @property
+    def is_beside_collectives(self) -> bool:
+        """Is its time not its own, so that it does not say what limits it?"""
+        return is_cost_unknown(self.share_beside)
 
     @property
     def is_all_products(self) -> bool:
@@ -87,7 +97,7 @@ class Roofline:
         """What it is at the limit of."""
         if self.compute_share is not None and self.compute_share >= _AT_COMPUTE_PEAK:
             return "compute" if self.is_all_products else "products"
-        if self.memory_share is None:
+        if self.memory_share is None or self.is_beside_collectives:
             return "unknown"
         past_cache = self.fits_cache is False and not self.some_fit_cache
         if self.memory_share >= AT_PEAK and past_cache:
@@ -183,6 +193,23 @@ def beside(line: Roofline | None, other: Roofline | None) -> Roofline | None:
         return line
     is_slower = is_outpaced(own, speed, others, others_speed)
     return replace(line, outpaced_by=other) if is_slower else line
+
+
+def in_groups(line: Roofline, lines: Sequence[Roofline]) -> Roofline:
+    """The line of a kernel with what the other sides of its groups show of it.
+
+    Args:
+        line: of the kernel in one run.
+        lines: of that side of the groups in which nothing else runs on it, of `beside`.
+    """
+    outpaced = [each for each in lines if each.outpaced_by is not None]
+    if line.limit != "memory" or not outpaced:
+        return line
+    longest = max(outpaced, key=lambda each: each.time_ns)
+    n_others = len(lines) - len(outpaced)
+    return replace(
+        line, outpaced_by=longest.outpaced_by, n_outpaced=len(outpaced), n_others=n_others
+    )
 
 
 def _flops(products: Sequence[OpWork], kernel: str) -> tuple[int, int, bool]:

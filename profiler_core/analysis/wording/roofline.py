@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.wording.dossier import NEEDS_LOG
-from profiler_core.units import format_bytes, format_duration, format_operations, format_share
+from profiler_core.units import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_operations,
+    format_share,
+)
 
 _PRODUCTS_OF = {
     "kernel": " of its own",
@@ -105,11 +111,13 @@ def _limit(line: Roofline) -> str:
             "The data of some calls fits into the L2 cache, so it may never reach memory; that of "
             "the largest does not fit."
         )
-    if line.outpaced_by is not None and not line.counts_once:
+    if line.is_beside_collectives and line.memory_share is not None:
         return (
-            f"It is not at the memory's limit: {line.outpaced_by.label} moves no fewer bytes at "
-            f"{format_share(line.outpaced_by.memory_share)} of the peak."
+            f"Collectives run beside {format_share(line.share_beside)} of this time, so it does "
+            "not say what limits it alone."
         )
+    if line.outpaced_by is not None and not line.counts_once:
+        return _outpaced(line, line.outpaced_by)
     if line.limit == "neither" and line.flops is not None:
         return _PRODUCTS_AT_NO_LIMIT
     if line.limit in _LIMITS:
@@ -119,3 +127,15 @@ def _limit(line: Roofline) -> str:
     if line.memory_share is not None and line.counts_once:
         return _ONCE
     return ""
+
+
+def _outpaced(line: Roofline, other: Roofline) -> str:
+    """That the memory is not its limit, as the other side of its groups shows."""
+    faster = f"moves no fewer bytes at {format_share(other.memory_share)} of the peak"
+    if not line.n_others:
+        return f"It is not at the memory's limit: {other.label} {faster}."
+    n = line.n_outpaced + line.n_others
+    return (
+        f"In {format_count(line.n_outpaced)} of the {format_count(n)} fusion groups that it runs "
+        f"alone in it is not at the memory's limit: there {other.label} {faster}."
+    )

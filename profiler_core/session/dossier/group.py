@@ -1,11 +1,9 @@
 """The dossier of a fusion group: what ran on both sides, how sure that is, and the code of both."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.dossier.generated import generated_of_groups
 from profiler_core.analysis.dossier.launches import event_of_work
@@ -14,16 +12,7 @@ from profiler_core.analysis.dossier.record import (
     Relation,
     TimelineEvent,
 )
-from profiler_core.analysis.dossier.roofline import (
-    Roofline,
-    Traffic,
-    beside,
-    marked,
-    roofline,
-    what_computes,
-)
-from profiler_core.analysis.finding_rules.op_work import OpWork, product_work, products_of_group
-from profiler_core.analysis.finding_rules.replayed_products import matched_products
+from profiler_core.analysis.dossier.roofline import what_computes
 from profiler_core.analysis.handed_more import HandedMore, handed_more
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
@@ -35,12 +24,10 @@ from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.beside_collectives import groups_beside
 from profiler_core.session.dossier.common import (
-    are_in_one_precision,
     kernels_of_groups,
     modules_of,
     operators_of_groups,
     pair_of_run,
-    peaks_of_run,
     related_group,
     slowest_first,
     source_lines,
@@ -52,6 +39,7 @@ from profiler_core.session.dossier.group_arguments import (
     group_takes_unsized_lists,
 )
 from profiler_core.session.dossier.ledger_runs import LedgerRuns
+from profiler_core.session.dossier.rooflines import PairRooflines
 from profiler_core.session.pair import Pair
 
 _MOST_MEMBERS = 200
@@ -73,13 +61,12 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         )
     group = groups[number]
     folded = next(alike for alike in fold(groups) if number in alike.numbers)
-    recorded = [_products(pair, number, side) for side in (0, 1)]
-    products = _computed(pair, recorded)
-    own = [_roofline(comparison, pair, group, n, products[n]) for n in (0, 1)]
-    before, after = beside(own[0], own[1]), beside(own[1], own[0])
+    of_pair = PairRooflines(comparison, pair)
+    before, after = of_pair.lines(number)
     rooflines = tuple(line for line in (before, after) if line is not None)
+    products = of_pair.products(number)
     code, shown = pair.candidate.code, LedgerRuns.of_pair(pair)
-    arguments = arguments_of_group(pair, number, recorded)
+    arguments = arguments_of_group(pair, number, of_pair.recorded(number))
     generated = generated_of_groups(code, [group]) if code is not None else ()
     return Dossier(
         item=item,
@@ -152,58 +139,6 @@ def _handed_more(pair: Pair, number: int) -> HandedMore | None:
     if before is None or after is None:
         return None
     return handed_more(pair.ledger, number, before, after)
-
-
-def _products(pair: Pair, number: int, side: int) -> tuple[OpWork, ...]:
-    """Matrix products and convolutions of one side of a group, with its own calls alone."""
-    trace = pair.runs[side].worked_trace
-    ledger = pair.ledger
-    group_of = (ledger.baseline_group, ledger.candidate_group)[side]
-    if trace is None or device_work(trace).height != group_of.size:
-        return ()  # the ledger is of another rank than this trace
-    return products_of_group(product_work(trace), group_of, number)
-
-
-def _computed(pair: Pair, recorded: Sequence[tuple[OpWork, ...]]) -> list[tuple[OpWork, ...]]:
-    """The products of both sides; where the candidate replays a graph those of the baseline.
-
-    In another precision the baseline's types are not the candidate's, which then has none.
-
-    Args:
-        pair: of the runs.
-        recorded: the calls of either side.
-    """
-    before, after = recorded
-    if not after and are_in_one_precision(pair):
-        after = matched_products(before, pair.ledger, PRODUCT_CATEGORIES)
-    return [before, after]
-
-
-def _roofline(
-    comparison: Comparison, pair: Pair, group: FusionGroup, side: int, products: Sequence[OpWork]
-) -> Roofline | None:
-    of_side = (group.baseline, group.candidate)[side]
-    moved = of_side.bytes_moved
-    # All of a group's kernels are in it, so that none shares its operator with another: its calls
-    # count as having one event each.
-    traffic = (
-        None
-        if moved is None or not of_side.time_ns
-        else Traffic(
-            moved,
-            of_side.time_ns,
-            of_side.n_calls,
-            of_side.n_calls,
-            of_side.largest_bytes,
-            counts_once=of_side.counts_once,
-            looks_up=of_side.looks_up,
-        )
-    )
-    run = pair.number + 1 if side else 0
-    line = roofline(
-        pair.labels[side], peaks_of_run(comparison, run), group.n_steps[side], traffic, products
-    )
-    return marked(line, (kernel.category for kernel in of_side.kernels))
 
 
 def _measured(

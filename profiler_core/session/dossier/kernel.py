@@ -29,7 +29,7 @@ from profiler_core.analysis.dossier.record import (
     TimelineEvent,
 )
 from profiler_core.analysis.dossier.replayed_kernel import replayed_products
-from profiler_core.analysis.dossier.roofline import Roofline, marked, roofline, what_computes
+from profiler_core.analysis.dossier.roofline import Roofline, roofline, what_computes
 from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
 from profiler_core.analysis.item import Item, name_key
 from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
@@ -58,6 +58,7 @@ from profiler_core.session.dossier.beside_collectives import share_of_kernel, to
 from profiler_core.session.dossier.common import are_in_one_precision, peaks_of_run, related_groups
 from profiler_core.session.dossier.its_place import about_its_place
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
+from profiler_core.session.dossier.rooflines import kernel_line
 from profiler_core.session.dossier.where import (
     modules_at,
     places_of_kernel,
@@ -145,8 +146,7 @@ def _row(comparison: Comparison, item: Item) -> KernelRow:
 
 
 def _rooflines(sides: Sequence["_Side"], row: KernelRow) -> tuple[Roofline, ...]:
-    helps = is_product_helper(row.name)
-    lines = (marked(side.roofline, (row.category,), only_helps=helps) for side in sides)
+    lines = (kernel_line(side.comparison, side.roofline, side.number, row) for side in sides)
     return tuple(filter(None, lines))
 
 
