@@ -48,7 +48,9 @@ with page(SPEC) as first_line:
     listed = listed if listed in fused_pairs else next(iter(fused_pairs))
 
     fused = fused_pairs[listed]
-    first_line.answer(fusion_line(fused.labels, fold(fused.ledger.groups), fused.time_word))
+    first_line.answer(
+        fusion_line(fused.labels, fold(fused.ledger.groups), fused.time_word, fused.ledger.span)
+    )
     show_coverage(fused_pairs)
     filters = choose_filters([fused.ledger for fused in fused_pairs.values()], order)
     shown = {number: filtered(fused.ledger, filters) for number, fused in fused_pairs.items()}

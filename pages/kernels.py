@@ -37,7 +37,13 @@ with page(SPEC) as first_line:
     cut = [label for label in show_cut_traces(choice) if label in longest.labels]
     first_line.answer(
         kernels_line(
-            longest.labels, longest.rows, longest.first, cut, longest.on_host, longest.unmarked
+            longest.labels,
+            longest.rows,
+            longest.first,
+            cut,
+            longest.on_host,
+            longest.unmarked,
+            longest.span,
         )
     )
     measured = [run.kernels for run in runs]

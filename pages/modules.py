@@ -59,7 +59,7 @@ with page(SPEC) as first_line:
         show_figure(
             module_icicle(tree, shown.labels, colors(), is_pair=shown.is_pair),
             key="module_icicle",
-            alt="Device time per step by module in each run, boxes as wide as their time; the "
+            alt=f"Device time {tree.span} by module in each run, boxes as wide as their time; the "
             "table below has the numbers.",
         )
         st.html(f"<p class=fs-note>{HOW_TO_ZOOM}</p>")

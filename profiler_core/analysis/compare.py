@@ -21,6 +21,7 @@ from profiler_core.analysis.host_load import busiest
 from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
 from profiler_core.analysis.side import Side, is_empty, unmarked, whole_memory, whole_steps
+from profiler_core.analysis.span import PER_STEP, Span, common_span
 from profiler_core.analysis.step_time import (
     StepTime,
     compare_profiled,
@@ -100,6 +101,7 @@ class CandidateComparison:
     baseline_compiled: ScriptCompilation | None = None  # by the script, though it is called eager
     throughput: tuple[Throughput | None, Throughput | None] = (None, None)
     compiled_nothing: bool = False  # the candidate was to be compiled, and was not
+    span: Span = PER_STEP  # what the pairs that come of the traces are of
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,11 @@ class ComparedNumbers:
     candidates: tuple[CandidateComparison, ...]
     sides: tuple[Side, ...]  # the candidates' own sides, in the same order
     category_by_name: Mapping[str, str]  # of kernels that graphs replay, see `replayed.py`
+
+    @property
+    def span(self) -> Span:
+        """What numbers of all traces beside each other are of."""
+        return common_span(side.span for side in (self.baseline, *self.sides))
 
 
 def compare(
@@ -190,6 +197,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         baseline_compiled=None if candidate.compiled_by_script else baseline.compiled_by_script,
         throughput=(baseline.throughput, candidate.throughput),
         compiled_nothing=candidate.compiled_nothing,
+        span=common_span((baseline.span, candidate.span)),
     )
 
 

@@ -56,7 +56,8 @@ def by_stake(finding: Finding) -> Finding:
 
 def fired(facts: Facts) -> Iterable[Finding]:
     """What each rule says for itself, in the order of the rules."""
-    return (finding for rule in RULES if (finding := rule(facts)) is not None)
+    said = (rule(facts) for rule in RULES)
+    return (replace(finding, span=facts.span) for finding in said if finding is not None)
 
 
 def told_once(ordered: Iterable[Finding]) -> tuple[Finding, ...]:

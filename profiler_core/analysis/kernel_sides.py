@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.summary import Summary
 
-PER_STEP, IN_TRACE = "per step", "in the trace"  # what times and calls of rows are of
-
 
 @dataclass(frozen=True)
 class KernelSide:

@@ -7,7 +7,7 @@ from typing import Literal
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers, replays_graphs
 from profiler_core.analysis.compilation.cost import CompileCost, baseline_cost
 from profiler_core.analysis.per_step import PerStep
-from profiler_core.analysis.side import Side, has_whole_memory, is_empty
+from profiler_core.analysis.side import Side, compared_span, has_whole_memory, is_empty
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.throughput import Counted
@@ -216,15 +216,16 @@ def _times(
 
 def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tuple[Measure, ...]:
     processor = "GPU" if on_gpu else "CPU"
+    span = compared_span(sides)
     kernels = (
-        "Kernels launched per step. Copies and memsets are not kernels."
+        f"Kernels launched {span}. Copies and memsets are not kernels."
         if on_gpu
         else "Outermost operators below the wrappers of compiled regions."
     )
     rows = [
         _row(
-            "GPU time per step" if on_gpu else "Profiled CPU time per step",
-            "Durations of all kernels, copies and memsets per step, summed over streams."
+            f"GPU time {span}" if on_gpu else f"Profiled CPU time {span}",
+            f"Durations of all kernels, copies and memsets {span}, summed over streams."
             if on_gpu
             else "Durations of all operators of a profiled step, summed over threads; what the "
             "profiler takes at each is in them.",
@@ -244,11 +245,9 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
             "higher",
             tuple(_busy(side, clock) for side in sides),
         ),
+        _row(f"Kernels {span}", kernels, "count", "lower", _of_steps(sides, lambda p: p.n_kernels)),
         _row(
-            "Kernels per step", kernels, "count", "lower", _of_steps(sides, lambda p: p.n_kernels)
-        ),
-        _row(
-            "Launches per step",
+            f"Launches {span}",
             "Calls of the host that started at least one kernel, copy or memset; the launch of a "
             "CUDA graph is one.",
             "count",

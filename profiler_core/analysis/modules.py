@@ -16,6 +16,7 @@ from profiler_core.analysis.apportion import apportion
 from profiler_core.analysis.ledger.merged_calls import merged_of, merged_with_holders
 from profiler_core.analysis.ledger.modules import ROOT
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, ModuleWork
+from profiler_core.analysis.span import PER_STEP, Span
 
 STEP = ""  # the root of the tree: all that the device did in the steps
 OPTIMIZER, ELSEWHERE = "(optimizer)", "(in no module)"
@@ -93,6 +94,7 @@ class ModuleTree:
     # layers alone. The candidate's most expensive first.
     by_class: tuple[ModuleRow, ...]
     unknown_ns: tuple[int, int]  # of kernels of which no file says a module, optimizers left out
+    span: Span = PER_STEP  # what times are of, as of the ledger
 
     @property
     def root(self) -> ModuleRow:
@@ -265,7 +267,7 @@ def module_tree(ledger: FusionLedger, made: tuple[Made | None, Made | None]) -> 
         if len(members) > 1 or members[0] not in holders or members[0] in classes
     ]
     by_class.sort(key=lambda row: -max(row.step_ns(0), row.step_ns(1)))
-    return ModuleTree(rows, tuple(by_class), (unknown[0], unknown[1]))
+    return ModuleTree(rows, tuple(by_class), (unknown[0], unknown[1]), ledger.span)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from typing import Literal
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.ledger.merged_calls import fall_together
 from profiler_core.analysis.ledger.result import Became
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.wording.sentence import clause, listed
 
 EntryKind = Literal[
@@ -81,6 +82,7 @@ class SearchIndex:
         has_log: does a run say what its compiler did?
         n_merged: calls of one compiled block that fall together, as nothing tells them apart.
         nameless: why some groups have no module, in a sentence; "" where all have one.
+        span: what those calls are counted in.
     """
 
     def __init__(
@@ -89,11 +91,13 @@ class SearchIndex:
         has_log: bool = False,
         n_merged: int = 0,
         nameless: str = "",
+        span: Span = PER_STEP,
     ) -> None:
         self.entries = tuple(entries)
         self._has_log = has_log
         self._n_merged = n_merged
         self._nameless = nameless
+        self._span = span
         self._titles = [entry.title.lower() for entry in self.entries]
         self._texts = [
             f"{title}\n{entry.detail.lower()}\n{entry.kind}\n{entry.words.lower()}"
@@ -119,7 +123,7 @@ class SearchIndex:
         if has_page and not (asks_layer and self.entries and not modules):
             return ""
         if self._n_merged and any(map(_numbered, _parts(query))):
-            return f"{_NO_MATCH} {fall_together(self._n_merged)}, {_MERGED}"
+            return f"{_NO_MATCH} {fall_together(self._n_merged, self._span)}, {_MERGED}"
         if self.entries and not modules:
             return f"{_NO_MATCH} {_NO_MODULES}"
         why_not = (self._nameless, _BY_OPERATOR) if self._nameless else ()

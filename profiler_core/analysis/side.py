@@ -1,6 +1,6 @@
 """One run of a comparison: what its files and its trace say, per step where steps are whole."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from profiler_core.analysis.compilation.by_script import ScriptCompilation
@@ -9,6 +9,7 @@ from profiler_core.analysis.compilation.cost import CompileCost, compile_cost
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.analysis.per_step import PerStep, per_step
 from profiler_core.analysis.run_labels import own_name
+from profiler_core.analysis.span import PER_STEP, Span, common_span
 from profiler_core.analysis.step_time import Clock, Jitter, jitter, step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
@@ -40,6 +41,11 @@ class Side:
     def has_whole_steps(self) -> bool:
         """Can what its trace holds be compared per step?"""
         return not self.is_cut and not self.is_unmarked
+
+    @property
+    def span(self) -> Span:
+        """What the numbers of its trace are of; per step where there is none to have any."""
+        return PER_STEP if self.summary is None or is_empty(self.summary) else self.summary.span
 
     @property
     def is_cut(self) -> bool:
@@ -109,6 +115,11 @@ def unmarked(sides: Sequence[Side]) -> list[Side]:
         )
         for side in sides
     ]
+
+
+def compared_span(sides: Iterable[Side]) -> Span:
+    """What numbers of those traces are of that can be held against each other."""
+    return common_span(side.span for side in sides if side.has_whole_steps)
 
 
 def whole_steps(side: Side) -> PerStep | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from profiler_core.analysis.span import IN_TRACE, PER_STEP, Span
 from profiler_core.analysis.work import host_steps
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 
@@ -45,6 +46,11 @@ class Window:
     def n_steps(self) -> int:
         """What "per step" divides by: 1 for a trace without steps, which counts as one."""
         return max(1, len(self.steps))
+
+
+def span_of(trace: Trace) -> Span:
+    """What numbers of a trace are of: one step, or all of it where it holds no whole ones."""
+    return PER_STEP if host_steps(trace).height and not trace.tally.is_cut else IN_TRACE
 
 
 def window_of(trace: Trace, work: pl.DataFrame) -> Window:

@@ -16,6 +16,7 @@ from profiler_core.analysis.launches import Launches, launches
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.recording import TORCH, recorded_by
+from profiler_core.analysis.span import IN_TRACE, PER_STEP, Span
 from profiler_core.analysis.steps import Step, Window, window_of
 from profiler_core.analysis.trace_notes import trace_notes
 from profiler_core.analysis.unnamed_code import has_unnamed_code
@@ -76,6 +77,11 @@ class Summary:
     def per_step(self, total: float) -> float:
         """A total over the window, divided by its steps."""
         return total / self.n_steps
+
+    @property
+    def span(self) -> Span:
+        """What `per_step` of it is of: one step, or all of a trace that holds no whole ones."""
+        return PER_STEP if self.window.annotated and not self.is_cut else IN_TRACE
 
     @property
     def profiled_step_ns(self) -> float:

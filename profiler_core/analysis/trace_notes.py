@@ -114,8 +114,8 @@ def cut_clause(labels: Sequence[str]) -> str:
 
 
 WHOLE_TRACES = (
-    "neither trace marks steps, so whole traces are compared, as if both held as many steps, and "
-    "“per step” means the whole trace: a measurement, not a verdict."
+    "neither trace marks steps, so whole traces are compared, as if both held as many steps: "
+    "a measurement, not a verdict."
 )
 MARK_STEPS = "Call profiler.step() after each step when recording."
 
@@ -137,8 +137,7 @@ def _of_torch(trace: Trace, window: Window) -> list[str]:
     notes = [] if trace.has_device_events else [_without_gpu_events(trace)]
     if not window.annotated:
         notes.append(
-            "The trace has no ProfilerStep annotations: the numbers are for the whole trace, and "
-            "“per step” means all of it."
+            "The trace has no ProfilerStep annotations: the numbers are for the whole trace."
         )
     return notes
 

@@ -26,6 +26,7 @@ from profiler_core.analysis.ranks.job_summary import (
     SLOWED,
     beyond_bubble,
 )
+from profiler_core.analysis.span import PER_STEP, Span, common_span
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.unprofiled_idle import BEYOND_PROFILE, IDLE, OWN_PACE, unprofiled_idle
@@ -137,6 +138,7 @@ class Waterfall:
     candidate_ns: int
     clock: Clock
     notes: tuple[str, ...] = ()
+    span: Span = PER_STEP  # what it divides: a step, or whole traces that mark none
 
 
 def waterfall(
@@ -182,7 +184,8 @@ def waterfall(
     notes = _notes(rows, summaries, clock, scales)
     if clock == "unprofiled" and any(map(_hides_who_is_late, summaries, totals)):
         notes = (*notes, _UNTOLD)
-    return Waterfall(rows, totals[0], totals[1], clock, notes)
+    span = PER_STEP if clock == "unprofiled" else common_span(each.span for each in summaries)
+    return Waterfall(rows, totals[0], totals[1], clock, notes, span)
 
 
 _UNTOLD = (

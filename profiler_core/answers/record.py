@@ -34,7 +34,8 @@ COMPILED_BY_SCRIPT = means(
     n_blocks="compiled modules of the model, the outermost ones; 0 where only others or none",
     blocks="names of the first 50",
     n_frames="that Dynamo compiled in the process; null where the trace or the logs tell",
-    n_regions="compiled regions per step of the trace; null where it was not asked",
+    n_regions="compiled regions of the trace, as `span` says; null where it was not asked",
+    span="`per step`; `in the trace` where that marks none",
     n_compilations="in the logs; null where they were not asked",
 )
 

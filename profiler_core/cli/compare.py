@@ -95,7 +95,7 @@ def _numbers(c: CandidateComparison) -> str:
         ),
         _row("energy", c.energy_per_step_j, format_energy),
     ]
-    return table(["per step", c.baseline_label, c.label, "change"], rows)
+    return table([c.span, c.baseline_label, c.label, "change"], rows)
 
 
 def _categories(c: CandidateComparison) -> str:
@@ -113,7 +113,7 @@ def _categories(c: CandidateComparison) -> str:
         )
     ]
     head = [
-        "category, per step",
+        f"category, {c.span}",
         calls_head(c.baseline_label),
         calls_head(c.label),
         c.baseline_label,

@@ -11,6 +11,7 @@ from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.rows.one_rank import one_rank_table
 from profiler_core.analysis.rows.overlap import overlap_sentences, overlap_table
 from profiler_core.analysis.rows.server import server_sentences, server_table
+from profiler_core.analysis.span import PER_STEP, common_span
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.findings import advice_text, evidence_text, stake_text
 from profiler_core.cli.table import clipped, n_more, table
@@ -95,7 +96,8 @@ def findings_text(findings: Sequence[Finding] | None) -> list[str]:
         lines += [f"{_MARGIN}{line}" for line in _locations(finding)]
     if len(findings) > _TOP:
         lines.append(f"{_MARGIN}{n_more(len(findings) - _TOP)}")
-    return ["\n".join(["at stake per step, what stands out", *lines])]
+    span = common_span(finding.span for finding in findings)
+    return ["\n".join([f"at stake {span}, what stands out", *lines])]
 
 
 def _locations(finding: Finding) -> list[str]:
@@ -118,9 +120,10 @@ def _waterfall(result: Waterfall, c: CandidateComparison) -> str:
     ]
     delta = result.candidate_ns - result.baseline_ns
     total = [
-        f"step, {result.clock}",
+        f"{'step' if result.span == PER_STEP else 'all'}, {result.clock}",
         format_duration(result.baseline_ns),
         format_duration(result.candidate_ns),
         format_difference(delta) if delta else "",
     ]
-    return table(["where a step goes", c.baseline_label, c.label, "change"], [*rows, total])
+    what = "a step goes" if result.span == PER_STEP else "the time goes"
+    return table([f"where {what}", c.baseline_label, c.label, "change"], [*rows, total])

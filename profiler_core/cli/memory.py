@@ -74,7 +74,7 @@ def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
             for row in report.churn.rows[:n_top]
         ]
         total = ["all", format_count(report.churn.n), format_bytes(report.churn.bytes)]
-        parts.append(table(["allocated per step, for", "n", "bytes"], [*rows, total]))
+        parts.append(table([f"allocated {report.span}, for", "n", "bytes"], [*rows, total]))
     if report.segments is not None:
         parts.append(_segments_text(report.segments))
     if report.history is not None and report.history.live.rows:

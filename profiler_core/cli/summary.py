@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.kernel_sides import IN_TRACE, PER_STEP
 from profiler_core.analysis.per_step import per_step
+from profiler_core.analysis.span import PER_STEP
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.answers.encoding import write_json
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(opened: Run, summary: Summary, n_top: int) -> str:
-    span = PER_STEP if summary.window.annotated and not summary.is_cut else IN_TRACE
+    span = summary.span
     steps = f"{summary.n_steps} steps" if summary.steps else "no steps: the whole trace"
     if summary.is_cut:  # how many steps are left of it is not known
         summary = replace(summary, window=replace(summary.window, steps=()))

@@ -9,6 +9,7 @@ from math import floor, log10
 
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.fusion_drawing import (
     Anchor,
@@ -33,6 +34,7 @@ def fusion_layout(
     *,
     height_px: int = 720,
     time: str = "GPU time",
+    span: Span = PER_STEP,
     program_order: bool = False,
 ) -> Drawing:
     """Draw the groups of each panel in their order; what stands alone comes last."""
@@ -42,7 +44,7 @@ def fusion_layout(
     ]
     tall = max((side for pair in totals for side in pair), default=0.0) or 1.0
     unit, ticks, tick_texts = time_axis(tall)
-    axis = Axis(f"{time} per step, {unit}", tuple(zip(ticks, tick_texts, strict=True)))
+    axis = Axis(f"{time} {span}, {unit}", tuple(zip(ticks, tick_texts, strict=True)))
     drawing = Drawing(height_px, tall, palette, axis)
     per_px = tall / drawing.plot_px
     for index, (panel, total) in enumerate(zip(panels, totals, strict=True)):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.figures.fusion_drawing import (
     FOOT_PX,
     HEAD_PX,
@@ -32,10 +33,11 @@ def fusion_map(
     *,
     height_px: int = 720,
     time: str = "GPU time",
+    span: Span = PER_STEP,
 ) -> Figure:
     """One candidate: `fusion_maps` with a single panel."""
     return fusion_maps(
-        [Panel(labels[1], groups)], labels[0], palette, height_px=height_px, time=time
+        [Panel(labels[1], groups)], labels[0], palette, height_px=height_px, time=time, span=span
     )
 
 
@@ -46,12 +48,13 @@ def fusion_maps(
     *,
     height_px: int = 720,
     time: str = "GPU time",
+    span: Span = PER_STEP,
 ) -> Figure:
     """All shapes of a colour as one trace; the bars named "groups" answer to the pointer.
 
     They carry (position in the panel's groups or -1, panel) as customdata.
     """
-    drawing = fusion_layout(panels, baseline, palette, height_px=height_px, time=time)
+    drawing = fusion_layout(panels, baseline, palette, height_px=height_px, time=time, span=span)
     figure = new_figure(drawing.palette)
     for _, targets in drawing.panels():
         # A filled area hears nothing of the pointer: invisible bars do.

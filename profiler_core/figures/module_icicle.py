@@ -52,12 +52,12 @@ def module_icicle(
             labels=[plotly_text(_label(row)) for row in rows],
             values=[row.sides[side].time_ns for row in rows],
             customdata=[module_item(row.path).text if row.path else "" for row in rows],
-            hovertext=[_hover(row, side, total, labels, tree.change_ns(row)) for row in rows],
+            hovertext=[_hover(row, side, total, labels, tree) for row in rows],
             **icicle_style(fills, palette),
             domain={"x": [left, right]},
             name=labels[side],
         )
-        head = f"<b>{plotly_text(labels[side])}</b> {format_duration(total)} per step"
+        head = f"<b>{plotly_text(labels[side])}</b> {format_duration(total)} {tree.span}"
         _add_head(figure, head, (left, right), palette)
         left = right + _GAP
     depth = max((row.depth for row in tree.rows), default=0) + 1
@@ -107,9 +107,7 @@ def _label(row: ModuleRow) -> str:
     return f"{counted_calls(row)}{name}{of_class}"
 
 
-def _hover(
-    row: ModuleRow, side: int, total: float, labels: Sequence[str], change_ns: float | None
-) -> str:
+def _hover(row: ModuleRow, side: int, total: float, labels: Sequence[str], tree: ModuleTree) -> str:
     own = row.sides[side]
     time = row.step_ns(side)
     named = f" · {plotly_text(row.class_name)}" if row.class_name else ""
@@ -117,11 +115,12 @@ def _hover(
         f"<b>{plotly_text(row.path[-160:] or 'step')}</b>{named}",
         f"{format_duration(time)} · {format_share_of(time, total)} of "
         f"{plotly_text(labels[side])} · "
-        f"{format_count(row.per_step(own.n_kernels, side))} kernels per step",
+        f"{format_count(row.per_step(own.n_kernels, side))} kernels {tree.span}",
     ]
     if own.shared_ns:
         shared = row.per_step(own.shared_ns, side)
         lines.append(f"{format_duration(shared)} of it in kernels shared with other modules")
+    change_ns = tree.change_ns(row)
     if change_ns and side:
         lines.append(f"{format_difference(change_ns)} against {plotly_text(labels[0])}")
     return "<br>".join(lines)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.waterfall import Waterfall, WaterfallRow
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.names import plotly_text
@@ -108,6 +109,7 @@ def waterfall_figure(
         opened: key of the row that is open below, which is marked.
     """
     drawn = bars(result, labels)
+    whole = "one step" if result.span == PER_STEP else "the whole trace"
     furthest = max((max(bar.start_ns, bar.end_ns) for bar in drawn), default=1) or 1
     # Many operators at once take more time than the step has, so that what they save can be more
     # than the step, until what lies beyond the unprofiled step is taken back: bars pass below 0.
@@ -146,7 +148,7 @@ def waterfall_figure(
         width=0.94,
         marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
         customdata=[[bar.keys[0] if bar.keys else ""] for bar in drawn],
-        hovertext=[_hover(bar, labels) for bar in drawn],
+        hovertext=[_hover(bar, labels, result.span) for bar in drawn],
         hoverinfo="text",
         selected={"marker": {"opacity": 0}},
         unselected={"marker": {"opacity": 0}},
@@ -162,7 +164,7 @@ def waterfall_figure(
         showlegend=False,
         margin={"l": 4, "r": 118, "t": 4},
         xaxis={
-            "title": {"text": f"one step, {unit}"},
+            "title": {"text": f"{whole}, {unit}"},
             "range": [lowest * factor, furthest * factor],
         },
         yaxis={
@@ -238,12 +240,12 @@ def _sides(bar: Bar) -> str:
     return f"{format_duration(before)} → {format_duration(after)}"
 
 
-def _hover(bar: Bar, labels: tuple[str, str]) -> str:
+def _hover(bar: Bar, labels: tuple[str, str], span: Span) -> str:
     if bar.total is not None:
-        return f"<b>{plotly_text(bar.label)}</b><br>{format_duration(bar.end_ns)} per step"
+        return f"<b>{plotly_text(bar.label)}</b><br>{format_duration(bar.end_ns)} {span}"
     lines = [f"<b>{plotly_text(bar.label)}</b>"]
     lines += [
-        f"{plotly_text(label)}: {format_duration(ns)} per step"
+        f"{plotly_text(label)}: {format_duration(ns)} {span}"
         for label, ns in zip(labels, bar.sides_ns, strict=True)
     ]
     if bar.estimated:

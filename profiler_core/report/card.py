@@ -97,11 +97,16 @@ def _fusion(pair: Pair, palette: Palette) -> Mapping[str, Any] | None:
         return None
     time = pair.time_word
     drawing = fusion_layout(
-        [Panel(pair.labels[1], groups)], pair.labels[0], palette, height_px=_MAP_PX, time=time
+        [Panel(pair.labels[1], groups)],
+        pair.labels[0],
+        palette,
+        height_px=_MAP_PX,
+        time=time,
+        span=ledger.span,
     )
     return {
         "note": fusion_note(ledger, pair.labels, time),
-        "alt": fusion_alt(groups, time),
+        "alt": fusion_alt(groups, time, ledger.span),
         "map": fusion_svg(drawing),
         "legend": fusion_legend(groups, palette),
     }

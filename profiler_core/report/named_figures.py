@@ -101,8 +101,11 @@ def _waterfall(subject: Subject, colors: Palette) -> Figure | None:
 
 def _fusion_map(subject: Subject, colors: Palette) -> Figure | None:
     pair = _pair(subject)
-    groups = fold(pair.ledger.groups)
-    return fusion_map(groups, pair.labels, colors, time=pair.time_word) if groups else None
+    ledger = pair.ledger
+    groups = fold(ledger.groups)
+    if not groups:
+        return None
+    return fusion_map(groups, pair.labels, colors, time=pair.time_word, span=ledger.span)
 
 
 def _kernels(subject: Subject, colors: Palette) -> Figure | None:

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from profiler_core.analysis.kernel_sides import PER_STEP
 from profiler_core.analysis.measures import measures
 from profiler_core.analysis.side import Side, whole_steps
+from profiler_core.analysis.span import PER_STEP
 from profiler_core.answers.encoding import plain
 from profiler_core.answers.explanation import BarHead, finding_answer
 from profiler_core.answers.ranks import RankTimes

@@ -15,10 +15,11 @@ from profiler_core.analysis.compare import ComparedNumbers, compare
 from profiler_core.analysis.compilation.by_script import of_record
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import Other, others_of
-from profiler_core.analysis.kernel_sides import IN_TRACE, PER_STEP, KernelRow, kernel_sides
+from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.run_labels import Labelled, run_labels
 from profiler_core.analysis.shared_categories import sides_of
-from profiler_core.analysis.side import Side
+from profiler_core.analysis.side import Side, compared_span
+from profiler_core.analysis.span import PER_STEP, Span, common_span
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.verdict import leading
 from profiler_core.analysis.wording.script_compilation import name_with
@@ -172,24 +173,35 @@ class Comparison:
             "kernels in all steps", lambda: kernel_sides(summaries, in_all_steps=True)
         )
 
-    def kernels_told(self, runs: Sequence[int]) -> tuple[tuple[KernelRow, ...], str]:
-        """The kernels of some runs, and what their times are of: "per step".
+    @property
+    def span(self) -> Span:
+        """What the numbers of all traces beside each other are of: "per step".
 
         Of all that is in the traces where one of them has no whole steps.
+        """
+        return self.numbers.span
+
+    @property
+    def compared_span(self) -> Span:
+        """The same of what is compared: no cut trace, and none that alone marks no steps."""
+        return compared_span(self.sides)
+
+    def kernels_told(self, runs: Sequence[int]) -> tuple[tuple[KernelRow, ...], Span]:
+        """The kernels of some runs, and what their times are of, as `span` of these alone.
 
         Args:
             runs: of `traced`, in the order of the sides of a row.
         """
         of_numbers = (self.numbers.baseline, *self.numbers.sides)
-        are_whole = all(of_numbers[run].has_whole_steps for run in runs)
-        rows = self.kernels if are_whole else self.kernels_in_all_steps
+        span = common_span(of_numbers[run].span for run in runs)
+        rows = self.kernels if span == PER_STEP else self.kernels_in_all_steps
         places = [self.traced.index(run) for run in runs]
         of_runs = (
             replace(row, sides=tuple(row.sides[place] for place in places))
             for row in rows
             if any(row.sides[place] is not None for place in places)
         )
-        return tuple(of_runs), PER_STEP if are_whole else IN_TRACE
+        return tuple(of_runs), span
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ def search_index(comparison: Comparison) -> SearchIndex:
             _has_log(comparison),
             _n_merged(comparison),
             _nameless(comparison),
+            comparison.compared_span,
         ),
     )
 

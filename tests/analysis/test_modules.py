@@ -381,7 +381,7 @@ def test_tables_of_modules_and_operators_say_times_and_what_is_left_out():
         "(model)", "175 ns", "70 ns", "−105 ns", "91 %", "2.5 → 1.5",
     ]  # fmt: skip
     assert table.n_left_out == 6
-    operators = operator_table(operator_rows(ledger), tree.root, ("eager", "default"), 9)
+    operators = operator_table(operator_rows(ledger), tree, ("eager", "default"), 9)
     assert operators.rows[0][0].item.text == "operator:aten::add"
 
 

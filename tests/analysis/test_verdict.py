@@ -227,8 +227,7 @@ def test_whole_traces_are_not_called_steps():
     assert answer.headline.startswith("Device time in the trace 5.20 ms → 2.60 ms, from start to ")
     assert answer.headline.endswith(
         "from 5200000.json to 2600000.json: neither trace marks steps, so whole traces are "
-        "compared, as if both held as many steps, and “per step” means the whole trace: a "
-        "measurement, not a verdict."
+        "compared, as if both held as many steps: a measurement, not a verdict."
     )
 
 

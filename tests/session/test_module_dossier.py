@@ -178,7 +178,7 @@ def test_what_is_left_of_a_cut_trace_has_no_time_per_step(tmp_path: Path) -> Non
     path = tmp_path / "trace.json.gz"
     path.write_bytes(gzip.compress(plain[: len(plain) * 3 // 5], compresslevel=1))
     made = dossier(Comparison.open([path]), module_item(BLOCK))
-    assert made.answer == "" and made.times[0].is_cut
+    assert made.answer == "" and made.times[0].unknown
     entries = [entry for each in made.relations for entry in each.entries]
     assert entries and not any(entry.most_ns for entry in entries)
     assert not any("calls" in entry.note for entry in entries)

@@ -220,7 +220,7 @@ def test_a_kernel_of_a_job_says_what_its_calls_beside_collectives_took() -> None
         ]
         recorded.append(f"{format_duration(sum(calls) / n_steps)} in {variant}")
     told = (
-        "Calls that a collective slows count as they cost without one; in the trace "
+        "Calls that a collective slows count as they cost without one; as recorded "
         f"all take {' and '.join(recorded)} per step."
     )
     assert recorded[0].replace("\u00a0", " ") == "3.61 ms in eager"

@@ -63,7 +63,7 @@ def test_a_collectives_kernel_is_told_as_a_transfer_not_as_a_small_grid(comparis
     """Few blocks are how NCCL works, and its waiting is on the timeline but not in these times."""
     made = dossier(comparison, Item("kernel", name_key(KERNELS["allreduce"])))
     assert made.about == (
-        "Its times per step and call count the transfer alone: waiting for other ranks, which the "
+        "Its times count the transfer alone: waiting for other ranks, which the "
         "timeline shows as part of a call, is left out.",
         # 1000 floats, once a step.
         "even: 4.00 kB per step and rank, at a bus bandwidth of 60.0 MB/s.",

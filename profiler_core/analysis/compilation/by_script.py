@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 
 from profiler_core.analysis.compilation.compiled_calls import call_spans, region_spans
+from profiler_core.analysis.span import PER_STEP, Span
+from profiler_core.analysis.steps import span_of
 from profiler_core.analysis.work import host_steps
 from profiler_core.model.compilation import CompileLog
 from profiler_core.model.run import RunRecord
@@ -25,7 +27,8 @@ class ScriptCompilation:
     n_blocks: int = 0  # compiled modules of the model, the outermost ones
     blocks: tuple[str, ...] = ()  # the names of the first of them
     n_frames: int | None = None  # that Dynamo compiled in the process; None: not counted
-    n_regions: float | None = None  # compiled regions per step of its trace; None: see above
+    n_regions: float | None = None  # compiled regions `span` of its trace; None: see above
+    span: Span = PER_STEP
     n_compilations: int | None = None  # in its logs; None: see above
 
 
@@ -72,7 +75,7 @@ def script_compilation(
     trace = read_trace()
     if trace is not None:
         n_regions = regions_per_step(trace)
-        return ScriptCompilation(n_regions=n_regions) if n_regions else None
+        return ScriptCompilation(n_regions=n_regions, span=span_of(trace)) if n_regions else None
     log = read_log()
     if log is None or not log.n_compilations:
         return None

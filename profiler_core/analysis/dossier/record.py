@@ -1,6 +1,7 @@
 """The dossier: all that is known about a kernel, operator, group, break, event, module or line.
 
-Times are ns per step of the run that they are of, on the clock of its trace. A part that cannot
+Times are ns per step of the run that they are of, on the clock of its trace; of all of a trace
+that marks no steps. A part that cannot
 be computed is empty, and `missing` says why in one sentence.
 """
 
@@ -14,6 +15,7 @@ from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.ranks.rank_time import StepTime
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.model.compilation import Frame
 
 
@@ -28,7 +30,7 @@ class RunTime:
     mean_ns: float | None = None  # of a call, as the next two
     min_ns: float | None = None
     max_ns: float | None = None
-    is_cut: bool = False  # the trace, so that nothing is known of a whole step
+    unknown: str = ""  # why nothing is known of a whole step of its trace
     inside: tuple[str, ...] = ()  # operators of a CPU that call it here, whose time has its own
 
 
@@ -161,6 +163,7 @@ class Dossier:
     about: tuple[str, ...] = ()  # further sentences
     times: tuple[RunTime, ...] = ()
     is_of_cpu: bool = False  # no run has device events: operators are the work
+    span: Span = PER_STEP  # what its times are of
     modules: tuple[str, ...] = ()
     # Module or label of a source line -> the runs in which it runs there, where these are not all.
     runs_at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -115,7 +115,7 @@ def heavy_guards(facts: Facts) -> Finding | None:
         key="heavy_guards",
         change=change,
         title=f"Guards cost {facts.share_text(prediction.expected_ns, ' of the step')}.",
-        evidence=f"{n:.0f} lookup{'' if round(n) == 1 else 's'} of compiled code per step, "
+        evidence=f"{n:.0f} lookup{'' if round(n) == 1 else 's'} of compiled code {facts.span}, "
         f"{format_duration(spent_ns)} of the host (profiled clock); each looks at every module, "
         "parameter and setting that the code was compiled for.",
         advice="Compile fewer, larger regions, and keep settings out of dicts and lists of the "
@@ -271,7 +271,7 @@ def unfused_optimizer(facts: Facts) -> Finding | None:
         pace=facts.pace,
         change=change,
         title="The optimizer passes over the parameters many times.",
-        evidence=f"{n:.0f} kernels, {format_duration(time)} per step "
+        evidence=f"{n:.0f} kernels, {format_duration(time)} {facts.span} "
         f"({facts.share_text(time)}). {basis}",
         advice="Use fused=True in the optimizer, or compile its step.",
         page="fusion",

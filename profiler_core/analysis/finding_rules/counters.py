@@ -33,7 +33,7 @@ def dram_traffic(facts: Facts) -> Finding | None:
         return None
     return Finding(
         key="dram_traffic",
-        title=f"Fusion removed {format_bytes(saved)} of DRAM traffic per step.",
+        title=f"Fusion removed {format_bytes(saved)} of DRAM traffic {facts.span}.",
         evidence=f"Measured by Nsight Compute in both runs: {format_count(n_groups)} groups of "
         f"operators that fewer kernels compute now. The whole step: {format_bytes(before)} → "
         f"{format_bytes(after)} ({format_change_between(before, after)}).",

@@ -38,10 +38,10 @@ def engine_opaque(facts: Facts) -> Finding | None:
     return Finding(
         key="engine_opaque",
         title=f"What {names} does inside is not in the trace.",
-        evidence=f"{n:.0f} call{'s' if round(n) != 1 else ''} of it per step, "
-        f"{format_share_of(time, device)} of the profiled work, {format_duration(time)} per step. "
-        "Step time, numerics, graph breaks and what was replaced are measured; which operator "
-        "takes which time, how it was fused and the bytes it moves are not.",
+        evidence=f"{n:.0f} call{'s' if round(n) != 1 else ''} of it {facts.span}, "
+        f"{format_share_of(time, device)} of the profiled work, {format_duration(time)} "
+        f"{facts.span}. Step time, numerics, graph breaks and what was replaced are measured; "
+        "which operator takes which time, how it was fused and the bytes it moves are not.",
         advice=f"Compare step times; for the inside use {names}'s own profiler.",
         page="fusion",
         weight="note",

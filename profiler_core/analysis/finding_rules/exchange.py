@@ -66,12 +66,12 @@ def exposed_transfer(facts: Facts) -> Finding | None:
         key="exposed_transfer",
         change=Change(lever),
         title="Transfers between ranks are not hidden.",
-        evidence=f"{format_duration(at_stake_ns)} per step ({facts.share_text(at_stake_ns)}) are "
-        f"transfers on rank {path.rank} beside which nothing is computed; no waiting is in it. "
-        f"Most are {plural(worst.label)} ({format_count(worst.n)} per step). In the trace it is "
-        f"{format_duration(exposed_ns)}, and for {format_duration(holding_ns)} of that the kernel "
-        "that follows was queued already; in the rest the host was late, which the profiler makes "
-        "longer.",
+        evidence=f"{format_duration(at_stake_ns)} {facts.span} ({facts.share_text(at_stake_ns)}) "
+        f"are transfers on rank {path.rank} beside which nothing is computed; no waiting is in it. "
+        f"Most are {plural(worst.label)} ({format_count(worst.n)} {facts.span}). As recorded "
+        f"it is {format_duration(exposed_ns)}, and for {format_duration(holding_ns)} of that the "
+        "kernel that follows was queued already; in the rest the host was late, which the profiler "
+        "makes longer.",
         advice=advice + (_WIDE if facts.on_gpu else ""),
         page="ranks",
         prediction=facts.at_most(at_stake_ns, _NOT_MOVED),
@@ -132,8 +132,9 @@ def slowed_kernels(facts: Facts) -> Finding | None:
         key="slowed_by_transfers",
         change=Change("narrow_transfers" if is_sharded else "fewer_transfers"),
         title="Transfers slow the kernels beside them.",
-        evidence=f"{format_duration(slowed_ns)} per step ({facts.share_text(slowed_ns)}) is what "
-        f"kernels of rank {path.rank} take longer beside transfers, which hold multiprocessors."
+        evidence=f"{format_duration(slowed_ns)} {facts.span} ({facts.share_text(slowed_ns)}) is "
+        f"what kernels of rank {path.rank} take longer beside transfers, which hold "
+        "multiprocessors."
         f"{_example(path)} Kernels that never run alone are not in it.",
         advice="Give the transfers fewer multiprocessors: NCCL_MAX_CTAS=8 (or 4) in the "
         "environment, which makes them slower and pays where they are hidden."

@@ -19,6 +19,7 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.ranks.own_step import own_step_ns
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
@@ -74,6 +75,7 @@ class Finding:
     # None: as its change says.
     settings: tuple[str, ...] | None = None
     prediction: Prediction | None = None  # what that saves; None: it cannot be told
+    span: Span = PER_STEP  # what its amounts are of
     pace: float = 1.0  # its times over those of its evidence in the trace: `Facts.pace`
     items: tuple[Item, ...] = ()  # what it is about, the most telling first: a link opens it
     filters: tuple[tuple[str, str], ...] = ()  # of the address of `page`, which then shows these
@@ -136,6 +138,14 @@ class Facts:
     def clock(self) -> Clock:
         """Unprofiled where the run was timed."""
         return "profiled" if step_time_ns(self.record.measurement) is None else "unprofiled"
+
+    @cached_property
+    def span(self) -> Span:
+        """What the amounts of its findings are of: where it was timed, they are brought to a step.
+
+        Else of all that is in a trace that marks no steps.
+        """
+        return PER_STEP if self.clock == "unprofiled" else self.summary.span
 
     @cached_property
     def step_ns(self) -> float:

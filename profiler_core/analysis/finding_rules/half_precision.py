@@ -38,7 +38,7 @@ def half_precision(facts: Facts) -> Finding | None:
         pace=facts.pace,
         change=change,
         title=f"{_how_much(time / facts.step_ns)} of the step is matrix products in 32 bits.",
-        evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "
+        evidence=f"{format_duration(time)} {facts.span} ({facts.share_text(time)}) in "
         f"kernels that compute in 32 bits, by their names. {basis}",
         advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",
         page="kernels",

@@ -23,7 +23,7 @@ def synchronisations(facts: Facts) -> Finding | None:
         key="synchronisations",
         change=Change("no_syncs"),
         title="The host stops to wait for the device.",
-        evidence=f"{waits}, {format_duration(idle)} of idle device per step ({facts.clock}).",
+        evidence=f"{waits}, {format_duration(idle)} of idle device {facts.span} ({facts.clock}).",
         advice="Keep values on the device (torch.where instead of if), read them later and less "
         "often, and take torch.cuda.synchronize() out of the step.",
         page="timeline",
@@ -70,7 +70,7 @@ def pageable_copies(facts: Facts) -> Finding | None:
         change=change,
         title="Data goes through pageable host memory.",
         evidence=f"{n:.0f} cop{'y' if round(n) == 1 else 'ies'}, "
-        f"{format_bytes(size)}, {format_duration(time)} per step: pinned copies are "
+        f"{format_bytes(size)}, {format_duration(time)} {facts.span}: pinned copies are "
         "faster and run beside the host's work, but do not vanish.",
         advice="Use pin_memory=True in the DataLoader and .to(device, non_blocking=True).",
         page="timeline",
@@ -95,7 +95,7 @@ def small_copies(facts: Facts) -> Finding | None:
         change=change,
         title="Many small copies between host and device.",
         evidence=f"{n:.0f} copies of {format_bytes(copies['bytes'].mean())} on average, "  # type: ignore[arg-type]
-        f"{format_duration(time)} per step: together they move the same bytes.",
+        f"{format_duration(time)} {facts.span}: together they move the same bytes.",
         advice="Make these tensors on the device, or send them together.",
         page="timeline",
         prediction=facts.gain(change, time),
@@ -122,7 +122,8 @@ def host_threads(facts: Facts) -> Finding | None:
         "They take turns inside of every operator; what that costs shows only beside a run with "
         "fewer."
         if late is None
-        else f"The device waits for the host for {format_duration(late)} per step ({facts.clock})."
+        else f"The device waits for the host for {format_duration(late)} {facts.span} "
+        f"({facts.clock})."
     )
     return Finding(
         key="host_threads",

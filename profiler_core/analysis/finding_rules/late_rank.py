@@ -69,9 +69,9 @@ def _of_job(facts: Facts, path: CriticalPath) -> Finding | None:
         key="late_rank",
         change=Change("no_late_rank", rank=path.late.rank),
         title=f"The other ranks wait for rank {path.late.rank}.",
-        evidence=f"{format_duration(lost_ns)} per step ({facts.share_text(lost_ns)}) is what rank "
-        f"{path.late.rank} needs more than the others: {lateness(path.late, work_ns, idle_ns)}."
-        + (f" {by_clock}" if by_clock else ""),
+        evidence=f"{format_duration(lost_ns)} {facts.span} ({facts.share_text(lost_ns)}) is what "
+        f"rank {path.late.rank} needs more than the others: "
+        f"{lateness(path.late, work_ns, idle_ns)}." + (f" {by_clock}" if by_clock else ""),
         advice=work if work_ns >= idle_ns else host,
         page="ranks",
         items=(rank_item(facts.place, path.late.rank),),
@@ -87,9 +87,9 @@ def _in_turn(facts: Facts, path: CriticalPath) -> Finding | None:
         key="late_rank",
         change=Change("no_late_rank"),
         title="The ranks wait for each other in turn.",
-        evidence=f"{format_duration(waited_ns)} per step ({facts.share_text(waited_ns)}) pass in "
-        f"collectives on rank {path.rank} before the last rank has come, and nothing is computed "
-        "beside them.",
+        evidence=f"{format_duration(waited_ns)} {facts.span} ({facts.share_text(waited_ns)}) pass "
+        f"in collectives on rank {path.rank} before the last rank has come, and nothing is "
+        "computed beside them.",
         advice="No rank is late in every step: look at what varies between steps, such as lengths "
         "of sequences, a data loader or other load on the hosts.",
         page="ranks",
@@ -107,7 +107,7 @@ def _of_one_rank(facts: Facts) -> Finding | None:
         key="late_rank",
         change=Change("no_late_rank"),
         title="The device waits for other ranks.",
-        evidence=f"{format_duration(exposed)} per step ({facts.share_text(exposed)}) are "
+        evidence=f"{format_duration(exposed)} {facts.span} ({facts.share_text(exposed)}) are "
         f"communication beside which nothing is computed, of {format_duration(whole)} in "
         "collectives. A collective ends when the last rank has come.",
         advice="Open the traces of all ranks together: Ranks says which one comes last and for "

@@ -36,8 +36,8 @@ def launch_bound(facts: Facts) -> Finding | None:
         change=facts.replayed,
         title="The device waits for the host.",
         evidence=f"{format_duration(facts.host_idle_ns)} of "
-        f"{format_duration(facts.step_ns)} per step ({share}, {facts.clock}), {n:.0f} launches per "
-        f"step{_graphs(facts)}; the host's time: {_what_for(facts)}.",
+        f"{format_duration(facts.step_ns)} {facts.span} ({share}, {facts.clock}), {n:.0f} launches "
+        f"{facts.span}{_graphs(facts)}; the host's time: {_what_for(facts)}.",
         advice=_advice(facts, prediction),
         page="timeline",
         prediction=prediction,
@@ -114,7 +114,7 @@ def _with_graphs(facts: Facts) -> str:
         )
     if n_outside < 1:
         return _in_the_way(facts)
-    return f"{n_outside:.0f} launches per step lie outside of CUDA graphs. {_in_the_way(facts)}"
+    return f"{n_outside:.0f} launches {facts.span} lie outside of CUDA graphs. {_in_the_way(facts)}"
 
 
 def _in_the_way(facts: Facts) -> str:

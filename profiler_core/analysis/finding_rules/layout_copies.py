@@ -29,7 +29,7 @@ def layout_copies(facts: Facts) -> Finding | None:
         pace=facts.pace,
         change=change,
         title="Tensors are copied between NCHW and NHWC around convolutions.",
-        evidence=f"{n:.0f} layout kernels, {format_duration(time)} per step.",
+        evidence=f"{n:.0f} layout kernels, {format_duration(time)} {facts.span}.",
         advice="Keep model and inputs in memory_format=torch.channels_last.",
         page="kernels",
         prediction=facts.gain(change, time),

@@ -42,8 +42,8 @@ def max_autotune(facts: Facts) -> Finding | None:
         pace=facts.pace,
         change=Change("template_kernels"),
         title="The step is bound by matrix products and convolutions.",
-        evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in products that "
-        f"Inductor has templates for; fusion has little left to gain. {basis}",
+        evidence=f"{format_duration(time)} {facts.span} ({facts.share_text(time)}) in products "
+        f"that Inductor has templates for; fusion has little left to gain. {basis}",
         advice="Try mode='max-autotune': it measures Triton's templates against the libraries, "
         "which are rarely far from what can be reached."
         if tried is None

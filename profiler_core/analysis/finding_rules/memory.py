@@ -26,7 +26,7 @@ def memory_roof(facts: Facts) -> Finding | None:
     return Finding(
         key="memory_roof",
         title="Part of the step is at the memory's limit already.",
-        evidence=f"{len(at_roof)} groups, {format_duration(time)} per step; {best.title}: "
+        evidence=f"{len(at_roof)} groups, {format_duration(time)} {facts.span}; {best.title}: "
         f"{format_bytes(speed)}/s of {format_bytes(facts.peaks.memory_bytes_per_s)}/s "
         f"({format_share_of(speed, facts.peaks.memory_bytes_per_s)}). The device's memory, not its "
         f"cache: such a kernel moves more than {facts.peaks.name}'s L2 holds "

@@ -40,8 +40,8 @@ def odd_shapes(facts: Facts) -> Finding | None:
         pace=facts.pace,
         change=change,
         title="Matrix sizes do not suit the Tensor Cores.",
-        evidence=f"Rows of no multiple of 8 values: {shapes}; {format_duration(time)} per step. "
-        f"{basis}",
+        evidence=f"Rows of no multiple of 8 values: {shapes}; {format_duration(time)} "
+        f"{facts.span}. {basis}",
         advice="Pad these sizes (vocabulary, classes, heads) to multiples of 8, better of 64.",
         page="kernels",
         prediction=None if saved_ns is None else facts.gain(change, saved_ns[2]),

@@ -32,7 +32,7 @@ def slow_on_one_rank(facts: Facts) -> Finding | None:
         key="slow_on_one_rank",
         change=Change("no_late_rank", rank=rank),
         title=f"Rank {rank} alone needs longer for some of its work.",
-        evidence=f"{format_duration(more_ns[rank])} per step more than the median of the other "
+        evidence=f"{format_duration(more_ns[rank])} {facts.span} more than the median of the other "
         f"ranks, its kernels as they cost with no collective beside them, if any runs so: {named}"
         f"{further}.",
         advice=_advice(rank, only_there=all(group.is_only_there for group in groups)),

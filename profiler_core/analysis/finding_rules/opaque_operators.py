@@ -25,7 +25,7 @@ def opaque_operators(facts: Facts) -> Finding | None:
         pace=facts.pace,
         change=Change("open_layers"),
         title="Whole layers run as one operator that compiling cannot open.",
-        evidence=f"{n:.0f} calls of {names}, {format_duration(time)} per step "
+        evidence=f"{n:.0f} calls of {names}, {format_duration(time)} {facts.span} "
         f"({facts.share_text(time)}): nothing in them is fused.",
         advice="torch.backends.mha.set_fastpath_enabled(False) before compiling: the layers are "
         "traced into their operators then.",

@@ -235,7 +235,7 @@ def _finding(
         pace=facts.pace,
         change=change,
         title=title,
-        evidence=f"{_listed(lines)}: {format_duration(lost)} per step more "
+        evidence=f"{_listed(lines)}: {format_duration(lost)} {facts.span} more "
         f"({facts.share_text(lost, ' of the step')}). {_kernels(lines[0])}{more}",
         advice=advice,
         page="fusion",

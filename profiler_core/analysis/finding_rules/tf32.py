@@ -59,7 +59,7 @@ def tf32_off(facts: Facts) -> Finding | None:
         pace=facts.pace,
         change=change,
         title="Matrix products run in plain fp32, without Tensor Cores.",
-        evidence=f"{format_duration(time)} per step ({facts.share_text(time)}) in "
+        evidence=f"{format_duration(time)} {facts.span} ({facts.share_text(time)}) in "
         f"{_calls(facts, kernels)} kernels such as {short_kernel_name(kernels[0].name, 60)}"
         f"{_others(facts, [kernel for kernel in reached if kernel.name in held_up])}. {basis}",
         advice=_advice(kernels),

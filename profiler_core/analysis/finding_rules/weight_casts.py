@@ -36,9 +36,9 @@ def weight_casts(facts: Facts) -> Finding | None:
         key="weight_casts",
         pace=facts.pace,
         change=change,
-        title=f"{n:.0f} kernels of each step only cast, as a rule weights for autocast.",
-        evidence=f"{format_duration(time)} per step ({facts.share_text(time)}). All but the casts "
-        "of inputs give the same in every step of inference.",
+        title=f"{n:.0f} kernels {facts.span} only cast, as a rule weights for autocast.",
+        evidence=f"{format_duration(time)} {facts.span} ({facts.share_text(time)}). All but "
+        "the casts of inputs give the same in every step of inference.",
         advice="Set torch._inductor.config.freezing = True before compiling (inference only): the "
         "weights are cast once, and batch norms folded into convolutions. Or keep the model itself "
         "in 16 bits, model.to(torch.bfloat16), without autocast. Check the results.",

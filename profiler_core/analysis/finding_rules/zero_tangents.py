@@ -28,7 +28,7 @@ def zero_tangents(facts: Facts) -> Finding | None:
         change=change,
         title="Zeros are filled in for gradients of outputs that nobody uses.",
         evidence=f"{n:.0f} fills in the backward, which the baseline does without: "
-        f"{format_duration(time)} per step, and the compiled backward computes with them.",
+        f"{format_duration(time)} {facts.span}, and the compiled backward computes with them.",
         advice="Return only what the loss uses from the compiled part, or detach the rest "
         "(hidden states, caches, attention weights: use_cache=False).",
         page="fusion",

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.ledger.result import AddedWork, FusionGroup
+from profiler_core.analysis.span import Span
 from profiler_core.model.inductor import CompiledGraph
 from profiler_core.units import format_duration
 
@@ -32,14 +33,14 @@ def biases_ns(groups: Sequence[FusionGroup], graphs: Iterable[CompiledGraph]) ->
 
 
 def with_biases(
-    groups: Sequence[FusionGroup], graphs: Iterable[CompiledGraph]
+    groups: Sequence[FusionGroup], graphs: Iterable[CompiledGraph], span: Span
 ) -> list[FusionGroup]:
     """The groups, those that add a bias with what they add, all concerned with a note about it."""
     notes: dict[int, list[str]] = {}
     added = _added(groups, graphs)
     for place, others in added.items():
         for other, time_ns in others.items():
-            time = f"{format_duration(time_ns)} per step"
+            time = f"{format_duration(time_ns)} {span}"
             notes.setdefault(place, []).append(
                 f"its kernel adds the bias of {groups[other].title} besides, which takes the "
                 f"baseline {time} in that group"

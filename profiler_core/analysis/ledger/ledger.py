@@ -26,6 +26,8 @@ from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import Basis, FusionGroup, FusionLedger, StepClass
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_sides, step_classes
 from profiler_core.analysis.ledger.work_units import HostStep, Unit
+from profiler_core.analysis.span import Span, common_span
+from profiler_core.analysis.steps import span_of
 from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.units import format_count
 
@@ -71,8 +73,9 @@ def fusion_ledger(
         groups.extend(
             _class_groups(sides, step_class, number, rows, operators, module_classes, len(groups))
         )
+    span = common_span(span_of(side.trace) for side in (baseline, candidate))
     if candidate.log is not None:
-        groups = with_biases(groups, candidate.log.graphs)
+        groups = with_biases(groups, candidate.log.graphs, span)
     merged = merged_calls(sides)
     return FusionLedger(
         groups=tuple(groups),
@@ -89,14 +92,15 @@ def fusion_ledger(
         candidate_operator=rows[1].operator,
         operators=tuple(operators),
         known_by=_known_by(sides),
+        span=span,
         module_classes=tuple({**_logged_classes((baseline, candidate)), **module_classes}.items()),
         merged_calls=tuple(merged.items()),
         merged_parts=merged_parts(sides),
         notes=(
-            *_notes(sides, (baseline, candidate), classes),
+            *_notes(sides, (baseline, candidate), classes, span),
             *unlike_note(groups),
             *without_module(groups),
-            *merged_note(merged),
+            *merged_note(merged, span),
         ),
     )
 
@@ -244,6 +248,7 @@ def _notes(
     sides: tuple[ReadSide, ReadSide],
     inputs: tuple[LedgerSide, LedgerSide],
     classes: Sequence[StepClass],
+    span: Span,
 ) -> tuple[str, ...]:
     notes: list[str] = []
     for label, side, given in zip(("baseline", "candidate"), sides, inputs, strict=True):
@@ -258,7 +263,7 @@ def _notes(
             per_step = format_count(without / sum(step.form.steps.size for step in side.steps))
             calls, their = ("call", "its") if per_step == "1" else ("calls", "their")
             notes.append(
-                f"The {label} has {per_step} compiled {calls} per step without a graph in a "
+                f"The {label} has {per_step} compiled {calls} {span} without a graph in a "
                 f"structured log: {their} kernels are matched by name and position."
             )
     for label, side in zip(("baseline", "candidate"), sides, strict=True):

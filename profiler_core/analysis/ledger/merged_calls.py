@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from profiler_core.analysis.ledger.graph_calls import Execution
 from profiler_core.analysis.ledger.sides import ReadSide
+from profiler_core.analysis.span import Span
 from profiler_core.model.inductor import CompiledGraph
 
 
@@ -76,19 +77,19 @@ def merged_of(modules: Iterable[str], merged: Mapping[str, int]) -> int | None:
     return sum(merged.get(path, 1) for path in paths)
 
 
-def merged_note(calls: Mapping[str, int]) -> tuple[str, ...]:
+def merged_note(calls: Mapping[str, int], span: Span) -> tuple[str, ...]:
     """That modules fall together, in a sentence."""
     if not calls:
         return ()
     return (
-        f"{fall_together(max(calls.values()))}: no file says of which of the model's blocks a call "
-        "is, so equal modules in them are counted as calls.",
+        f"{fall_together(max(calls.values()), span)}: no file says of which of the model's "
+        "blocks a call is, so equal modules in them are counted as calls.",
     )
 
 
-def fall_together(n: int) -> str:
+def fall_together(n: int, span: Span) -> str:
     """That so many calls do, as the beginning of a sentence."""
-    return f"{n} calls per step of one compiled block fall together"
+    return f"{n} calls {span} of one compiled block fall together"
 
 
 def _of_step(

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from profiler_core.analysis.categories import is_kernel
 from profiler_core.analysis.ledger.program import Phase
+from profiler_core.analysis.span import PER_STEP, Span
 
 Kind = Literal["matched", "removed", "only in the candidate", "unmatched"]
 Confidence = Literal["high", "medium", "low", "undecidable"]
@@ -273,6 +274,7 @@ class FusionLedger:
     module_classes: tuple[tuple[str, str], ...] = ()  # nn.Module -> class, by calls, guards
     # nn.Module -> calls per step that fall together in it, as no file says of which module each is.
     merged_calls: tuple[tuple[str, int], ...] = ()
+    span: Span = PER_STEP  # what times are of once they are divided by the steps of their run
     merged_parts: tuple[str, ...] = ()  # of these the parts of the model that calls enter
 
     def of_kind(self, *kinds: Kind) -> Iterator[FusionGroup]:

@@ -12,6 +12,8 @@ from profiler_core.analysis.memory.live import LiveSet, live_at_peak
 from profiler_core.analysis.memory.segments import Segments, segments_of
 from profiler_core.analysis.memory.snapshot import SnapshotHistory, history_of
 from profiler_core.analysis.recording import TORCH, recorded_by
+from profiler_core.analysis.span import PER_STEP, Span
+from profiler_core.analysis.steps import span_of
 from profiler_core.analysis.work import host_steps
 from profiler_core.model.memory_snapshot import MemorySnapshot
 from profiler_core.model.run import Measurement
@@ -42,6 +44,7 @@ class MemoryReport:
     history: SnapshotHistory | None = None
     replays: bool = False  # do its steps replay CUDA graphs, whose pools make no [memory] events?
     is_cut: bool = False  # an unknown part of its trace is missing
+    span: Span = PER_STEP  # what `churn` is of
     no_curve: str | None = None  # why there is none along the steps; one of `notes`
     notes: tuple[str, ...] = ()
 
@@ -90,6 +93,7 @@ def memory_report(
     is_measured = trace is not None and memory_note(trace) is None
     curves = memory_curves(trace) if trace is not None and is_measured else ()
     curve = curves[0] if curves else None
+    span = PER_STEP if trace is None else span_of(trace)
     n_steps = max(1, host_steps(trace).height) if trace is not None else 1
     made = allocations(trace, curve.device_type, curve.device_id) if trace and curve else None
     is_cut = trace is not None and trace.tally.is_cut
@@ -108,6 +112,7 @@ def memory_report(
         history=history,
         replays=trace is not None and replays_graphs(trace),
         is_cut=is_cut,
+        span=span,
         no_curve=_no_curve(trace, curves),
         notes=tuple(_notes(trace, curves, snapshot, segments, history)),
     )

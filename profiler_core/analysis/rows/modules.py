@@ -92,7 +92,7 @@ def most_expensive(
     before = f", {format_duration(first.step_ns(0))} in {labels[0]}" if is_pair else ""
     sentence = (
         f"Of the operators, {clipped(first.name, _LONGEST)} takes the most time of {labels[1]}: "
-        f"{format_duration(first.step_ns(1))} of {format_duration(total)} per step{before}."
+        f"{format_duration(first.step_ns(1))} of {format_duration(total)} {tree.span}{before}."
     )
     untold = untold_sentence(tree, labels) if tree.is_known else ""
     if untold:
@@ -124,7 +124,7 @@ def module_table(
         most: rows; the rest is counted.
     """
     return Table(
-        ("Module", *labels, "difference", f"share of {labels[1]}", "kernels per step"),
+        ("Module", *labels, "difference", f"share of {labels[1]}", f"kernels {tree.span}"),
         tuple(
             (
                 _named(row),
@@ -138,11 +138,11 @@ def module_table(
 
 
 def operator_table(
-    rows: Sequence[OperatorRow], whole: ModuleRow, labels: tuple[str, str], most: int
+    rows: Sequence[OperatorRow], tree: ModuleTree, labels: tuple[str, str], most: int
 ) -> Table:
-    """Operators, a row each; as `module_table`, but of `whole`, the root of the modules."""
+    """Operators, a row each; as `module_table`, beside the root of the same tree."""
     return Table(
-        ("Operator", *labels, "difference", f"share of {labels[1]}", "calls per step"),
+        ("Operator", *labels, "difference", f"share of {labels[1]}", f"calls {tree.span}"),
         tuple(
             (
                 Cell(
@@ -151,7 +151,7 @@ def operator_table(
                     hint=row.name,
                     item=operator_item(row.op),
                 ),
-                *_times(row, whole, row.delta_ns),
+                *_times(row, tree.root, row.delta_ns),
                 Cell(format_count(row.calls_per_step)),
             )
             for row in rows[:most]

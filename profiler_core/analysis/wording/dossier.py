@@ -9,6 +9,7 @@ from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import COPIES_INPUTS, FusionGroup
 from profiler_core.analysis.ranks.job import CollectiveRow
 from profiler_core.analysis.ranks.job_summary import BESIDE_A_COLLECTIVE
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.wording.groups import handed_sentence, how_known, what_kind, what_slows
 from profiler_core.analysis.wording.sentence import capitalised, listed
 from profiler_core.units import (
@@ -22,7 +23,7 @@ from profiler_core.units import (
 
 NEEDS_LOG = "that takes the compiled run's structured log (TORCH_TRACE)."
 TRANSFER_ALONE = (
-    "Its times per step and call count the transfer alone: waiting for other ranks, which the "
+    "Its times count the transfer alone: waiting for other ranks, which the "
     "timeline shows as part of a call, is left out."
 )
 NO_COUNTERS = "Bytes are estimates from shapes: no hardware counters were captured (with ncu)."
@@ -84,24 +85,25 @@ def launch_sentences(launches: Sequence[Launch]) -> tuple[str, ...]:
     return ()
 
 
-def beside_collectives(recorded_ns: Mapping[str, float]) -> tuple[str, ...]:
+def beside_collectives(recorded_ns: Mapping[str, float], span: Span) -> tuple[str, ...]:
     """That calls beside a collective count as without one, and what they took; () for no run.
 
     Args:
-        recorded_ns: name of a run -> time of all calls per step in its trace, of the runs where it
+        recorded_ns: name of a run -> time of all calls as its trace has it, of the runs where it
             differs from what is counted.
+        span: what these times are of.
     """
     if not recorded_ns:
         return ()
     times = [f"{format_duration(ns)} in {label}" for label, ns in recorded_ns.items()]
-    return (f"Calls {BESIDE_A_COLLECTIVE}; in the trace all take {listed(times)} per step.",)
+    return (f"Calls {BESIDE_A_COLLECTIVE}; as recorded all take {listed(times)} {span}.",)
 
 
-def collective_sentence(label: str, row: CollectiveRow) -> str:
+def collective_sentence(label: str, row: CollectiveRow, span: Span) -> str:
     """What a run's collectives of a kind move, and how fast; "" where no trace says it."""
     if row.bytes is None:
         return ""
-    text = f"{label}: {format_bytes(row.bytes)} per step and rank"
+    text = f"{label}: {format_bytes(row.bytes)} {span} and rank"
     if row.bus_bandwidth is not None:
         text += f", at a bus bandwidth of {format_bytes(row.bus_bandwidth)}/s"
     return f"{text}."
@@ -173,16 +175,17 @@ def missing_of_kernel_runs(
     return tuple(sentence for known, sentence in sentences if not known)
 
 
-def group_answer(group: FusionGroup, line: Roofline | None, computes: str) -> str:
+def group_answer(group: FusionGroup, line: Roofline | None, computes: str, span: Span) -> str:
     """What became of it, and how near the candidate's side comes to the device's limits.
 
     Args:
         group: of the ledger.
         line: of the candidate; None: not known.
         computes: what product it is; "": none.
+        span: what its times are of.
     """
     before, after = group.baseline_step_ns, group.candidate_step_ns
-    parts = [f"{format_duration(before)} → {format_duration(after)} per step"]
+    parts = [f"{format_duration(before)} → {format_duration(after)} {span}"]
     if before and after:
         parts[0] += (
             f" ({format_difference(after - before)}, {format_change_between(before, after)})"
@@ -195,7 +198,7 @@ def group_answer(group: FusionGroup, line: Roofline | None, computes: str) -> st
 
 
 def group_about(
-    folded: FoldedGroup, group: FusionGroup, more: HandedMore | None = None
+    folded: FoldedGroup, group: FusionGroup, span: Span, more: HandedMore | None = None
 ) -> tuple[str, ...]:
     """What made it slower, how sure the match is, when it runs, and how many like it there are."""
     sentences = [text] if (text := what_slows(group)) else []
@@ -205,7 +208,7 @@ def group_about(
     if n > 1:
         sentences.append(
             f"One of {n} like it, which together go from {format_duration(folded.baseline_ns)} to "
-            f"{format_duration(folded.candidate_ns)} per step."
+            f"{format_duration(folded.candidate_ns)} {span}."
         )
     sentences.append(how_known(group) if group.kind == "matched" else what_kind(group))
     if folded.occurrence is not None:
@@ -216,11 +219,12 @@ def group_about(
     return tuple(sentences)
 
 
-def copies_about(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
+def copies_about(groups: Sequence[FusionGroup], span: Span = PER_STEP) -> tuple[str, ...]:
     """Of a kernel or operator that it copies a CUDA graph's inputs, and how to do without.
 
     Args:
         groups: of the ledger, that have it.
+        span: what their times are of.
     """
     copies = [group for group in groups if COPIES_INPUTS in group.notes]
     if not copies:
@@ -230,23 +234,23 @@ def copies_about(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
     time_ns = sum(group.candidate_step_ns for group in copies)
     return (
         f"In {format_count(len(copies))} of its {format_count(len(groups))} fusion groups it "
-        f"{COPIES_INPUTS}, in {format_duration(time_ns)} per step.",
+        f"{COPIES_INPUTS}, in {format_duration(time_ns)} {span}.",
         _WITHOUT_COPIES,
     )
 
 
-def times_answer(times: Sequence[RunTime], *, in_last: str = "") -> str:
+def times_answer(times: Sequence[RunTime], span: Span, *, in_last: str = "") -> str:
     """From the baseline to the last run that is compared with it, which `in_last` may name."""
     known = [time for time in times if time.time_ns is not None]
     if not known:
         return "It takes no time in any of these runs."
     if len(times) < 2:
-        return f"{format_duration(known[0].time_ns)} per step."
+        return f"{format_duration(known[0].time_ns)} {span}."
     if times[0].inside or times[-1].inside:  # it runs there, for a time that is another's
-        return f"{format_duration(known[-1].time_ns)} per step in {known[-1].label}."
+        return f"{format_duration(known[-1].time_ns)} {span} in {known[-1].label}."
     first, last = times[0].time_ns or 0.0, times[-1].time_ns or 0.0
     change = f" ({format_difference(last - first)})" if first and last else ""
-    return f"{format_duration(first)} → {format_duration(last)} per step{in_last}{change}."
+    return f"{format_duration(first)} → {format_duration(last)} {span}{in_last}{change}."
 
 
 def missing_of_group(

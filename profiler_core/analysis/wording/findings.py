@@ -9,6 +9,7 @@ from profiler_core.analysis.finding_overlaps import (
     together,
 )
 from profiler_core.analysis.finding_rules.facts import Finding
+from profiler_core.analysis.span import common_span
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.wording.sentence import clause, uncapitalised
@@ -23,7 +24,7 @@ _HOLDS_ANYWAY = ("launch_bound", "slower_groups", "slower_by_a_rank")
 def stake_text(finding: Finding) -> tuple[str, str]:
     """(amount, of what): ("≤ 800 µs", "per step"), ("≥ 3.00 s", "once"); an en dash for none."""
     if finding.prediction is not None:
-        return amount_text(finding.prediction), "per step"
+        return amount_text(finding.prediction), finding.span
     if finding.one_off_ns is not None:
         least = "≥ " if finding.is_one_off_at_least else ""
         return f"{least}{format_duration(finding.one_off_ns)}", "once"
@@ -47,12 +48,13 @@ def together_text(findings: Sequence[Finding]) -> str:
     ns, is_bound = together(findings)
     bound = "at most " if is_bound else ""
     alone = more_alone(findings)
+    span = common_span(finding.span for finding in findings)
     which = "Together " if alone is None else f"All but “{clause(alone.title)}” together "
     if add_more_together(findings):
         how = "done together they save more than one by one"
     else:
         how = "they add up" if add_up(findings) else "what overlaps counts once"
-    return f"{which}{bound}{format_duration(ns)} per step: {how}."
+    return f"{which}{bound}{format_duration(ns)} {span}: {how}."
 
 
 def amount_text(prediction: Prediction) -> str:

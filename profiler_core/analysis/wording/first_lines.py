@@ -6,6 +6,7 @@ from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.group_marks import group_marks
 from profiler_core.analysis.ledger.result import changed
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import MARK_STEPS, cut_clause, unmarked_clause
 from profiler_core.analysis.wording.sentence import clause, clipped, counted, listed
@@ -32,6 +33,7 @@ def kernels_line(
     cut: Sequence[str] = (),
     on_host: Collection[int] = (),
     unmarked: Sequence[str] = (),
+    span: Span = PER_STEP,
 ) -> str:
     """How many kernels a step has in each run, and how much of their time the first five take.
 
@@ -42,6 +44,7 @@ def kernels_line(
         cut: labels of the runs of whose traces a part is missing; with one, nothing is compared.
         on_host: places of the runs of which the rows are operators, with the host's times.
         unmarked: labels of the runs whose traces mark no steps, where others do; likewise.
+        span: what counts and times are of.
     """
     if not rows or not labels:
         return ""
@@ -49,7 +52,7 @@ def kernels_line(
     names = [clipped(label, _LONGEST) for label in labels]
     counts = [format_count(sum(row.n(run) for row in rows)) for run in range(len(names))]
     if len(names) == 1:
-        many = _of_one(counts[0], bool(cut), bool(on_host))
+        many = _of_one(counts[0], span, bool(cut), bool(on_host))
     elif cut:
         many = f"{_not_compared(cut)}; {_what_there_is(counts, names, on_host)}"
     elif unmarked:
@@ -57,10 +60,10 @@ def kernels_line(
         there_is = _what_there_is(counts, names, on_host)
         return f"Not compared: {why} {MARK_STEPS} {there_is[0].upper()}{there_is[1:]}."
     elif len(names) == 2:
-        many = f"{counts[0]} → {counts[1]} kernels per step from {names[0]} to {names[1]}"
+        many = f"{counts[0]} → {counts[1]} kernels {span} from {names[0]} to {names[1]}"
     else:
         each = [f"{count} with {name}" for count, name in zip(counts, names, strict=True)]
-        many = f"Kernels per step: {listed(each)}"
+        many = f"Kernels {span}: {listed(each)}"
     times = sorted((row.time_ns(of) for row in rows), reverse=True)
     n = min(_MOST_EXPENSIVE, sum(1 for ns in times if ns))
     if not n:
@@ -73,11 +76,11 @@ def kernels_line(
     )
 
 
-def _of_one(count: str, is_cut: bool, is_on_host: bool) -> str:
+def _of_one(count: str, span: Span, is_cut: bool, is_on_host: bool) -> str:
     """The kernels of a run that stands alone, or what is left of them in its trace."""
     noun = "kernel" if count == "1" else "kernels"
     if not is_cut:
-        return f"{count} {noun} per step"
+        return f"{count} {noun} {span}"
     return f"What is left of the cut trace has {count} {_ON_HOST if is_on_host else noun}"
 
 
@@ -93,13 +96,16 @@ def _what_there_is(counts: Sequence[str], names: Sequence[str], on_host: Collect
     return f"in what there is, {listed(each)}"
 
 
-def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_word: str) -> str:
+def fusion_line(
+    labels: tuple[str, str], groups: Sequence[FoldedGroup], time_word: str, span: Span = PER_STEP
+) -> str:
     """What became of the baseline's kernels in the candidate, and where most was saved and lost.
 
     Args:
         labels: of the baseline and the candidate.
         groups: all groups of the ledger, folded.
         time_word: what their times are: "GPU time".
+        span: what these are of.
     """
     if not groups:
         return ""
@@ -121,7 +127,7 @@ def fusion_line(labels: tuple[str, str], groups: Sequence[FoldedGroup], time_wor
     ending = f"; {listed(parts)}{limit}" if parts else ""
     noun = "kernel" if counts[0] == "1" else "kernels"
     return (
-        f"{counts[0]} {noun} per step of {baseline} became {counts[1]} in {candidate}: {time_word} "
+        f"{counts[0]} {noun} {span} of {baseline} became {counts[1]} in {candidate}: {time_word} "
         f"{format_duration(before)} → {format_duration(after)}{change}{ending}."
     )
 

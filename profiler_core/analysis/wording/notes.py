@@ -71,7 +71,7 @@ def _refiled(side: Side, pair: CandidateComparison, place: int) -> list[str]:
     moved = format_duration(sum(ns for ns in change_ns.values() if ns > 0))
     per_step = format_count(n / own.n_steps)
     return [
-        f"{side.label}: {per_step} kernels per step that CUDA graphs replay ({moved}) count as "
+        f"{side.label}: {per_step} kernels {side.span} that CUDA graphs replay ({moved}) count as "
         f"{gained}, as their operators in the other runs say; without those runs their names put "
         f"them under {lost}."
     ]

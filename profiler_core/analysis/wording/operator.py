@@ -6,6 +6,7 @@ from math import isclose
 from profiler_core.analysis.dossier.elsewhere import CountedElsewhere
 from profiler_core.analysis.dossier.record import RunTime
 from profiler_core.analysis.operators import OperatorRow
+from profiler_core.analysis.span import Span
 from profiler_core.analysis.wording.dossier import times_answer
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.units import format_duration
@@ -16,6 +17,7 @@ _MOST_CALLERS = 3  # of an operator, in a sentence
 def operator_answer(
     times: Sequence[RunTime],
     computes: str,
+    span: Span,
     *,
     is_one_of_many: bool = False,
     callers: Mapping[str, Sequence[str]] | None = None,
@@ -27,8 +29,8 @@ def operator_answer(
     timed = [time for time in times if time.time_ns]
     if callers and timed:
         each = [f"{format_duration(time.time_ns)} in {time.label}" for time in timed]
-        return f"{f'{computes}: ' if computes else ''}{listed(each)}, per step."
-    text = times_answer(times, in_last=f" in {times[-1].label}" if is_one_of_many else "")
+        return f"{f'{computes}: ' if computes else ''}{listed(each)}, {span}."
+    text = times_answer(times, span, in_last=f" in {times[-1].label}" if is_one_of_many else "")
     return f"{computes}: {text}" if computes else text
 
 
@@ -72,7 +74,7 @@ def operator_about(row: OperatorRow | None, candidate: str) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def elsewhere_about(counted: CountedElsewhere) -> str:
+def elsewhere_about(counted: CountedElsewhere, span: Span) -> str:
     """What all its calls take in a run, and what of that counts under which other operators."""
     parts = []
     if counted.inside_ns:
@@ -87,7 +89,7 @@ def elsewhere_about(counted: CountedElsewhere) -> str:
         replaced = callers_text(counted.replaced)
         return f"Its calls in {counted.label} replace {replaced} and count there{too}."
     return (
-        f"In {counted.label} its own calls take {calls} per step: {listed(parts)} and counts "
+        f"In {counted.label} its own calls take {calls} {span}: {listed(parts)} and counts "
         f"there{too}."
     )
 

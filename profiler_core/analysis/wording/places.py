@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from profiler_core.analysis.memory.by_line import LineMemory
 from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.analysis.modules import ModuleRow
+from profiler_core.analysis.span import Span
 from profiler_core.analysis.wording.dossier import NEEDS_LOG, unknown_line
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.units import format_bytes, format_count, format_duration
@@ -28,12 +29,13 @@ def listed_whole(what: str, may: str, runs: Sequence[str] = ()) -> str:
     return f"{every} {what} are listed, whole, which may {may} too."
 
 
-def module_about(row: ModuleRow, runs: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+def module_about(row: ModuleRow, runs: Iterable[tuple[str, int]], span: Span) -> tuple[str, ...]:
     """How many modules it is together, and what of its time is of kernels for other modules too.
 
     Args:
         row: the module.
         runs: name of each run, and which of the row's sides is its.
+        span: what its calls are counted in.
     """
     parts = [
         f"{format_duration(row.per_step(shared_ns, side))} of it in {label}"
@@ -44,7 +46,7 @@ def module_about(row: ModuleRow, runs: Iterable[tuple[str, int]]) -> tuple[str, 
         ()
         if row.n_merged is None
         else (
-            f"{format_count(row.n_merged)} calls per step fall together in it: no file says of "
+            f"{format_count(row.n_merged)} calls {span} fall together in it: no file says of "
             "which modules they are.",
         )
     )
@@ -69,14 +71,14 @@ def held_answer(held: Mapping[str, LineMemory], *, is_caller: bool) -> str:
     return f"At the memory snapshot's peak it holds {listed(each)}{with_called}."
 
 
-def missing_of_held(*, is_caller: bool) -> str:
+def missing_of_held(span: Span, *, is_caller: bool) -> str:
     """Why the time of a line is not known that memory snapshots alone have."""
     why = (
         "fusion groups have the line that calls an operator, not those that call this one."
         if is_caller
         else "no fusion group of these runs has it."
     )
-    return f"What it takes per step is not known: {why}"
+    return f"What it takes {span} is not known: {why}"
 
 
 def functions_about(functions: ModuleFunctions | None) -> tuple[str, ...]:
@@ -89,13 +91,14 @@ def functions_about(functions: ModuleFunctions | None) -> tuple[str, ...]:
 
 
 def line_about(
-    others: Sequence[str], unplaced_ns: Sequence[float], *, is_pair: bool
+    others: Sequence[str], unplaced_ns: Sequence[float], span: Span, *, is_pair: bool
 ) -> tuple[str, ...]:
     """What the time of a line has of other lines, and what it may lack.
 
     Args:
         others: lines that its fusion groups compute too.
-        unplaced_ns: of groups of which no line is known, per step of each run.
+        unplaced_ns: of groups of which no line is known, of each run.
+        span: what these times are of.
         is_pair: is there a baseline, by whose times lines have their parts?
     """
     sentences = []
@@ -108,7 +111,7 @@ def line_about(
     if any(unplaced_ns):
         take = " → ".join(map(format_duration, unplaced_ns))
         sentences.append(
-            f"Groups of which no line is known take {take} per step: some may be of this line."
+            f"Groups of which no line is known take {take} {span}: some may be of this line."
         )
     return tuple(sentences)
 

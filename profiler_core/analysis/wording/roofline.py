@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from profiler_core.analysis.dossier.roofline import Roofline
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.wording.dossier import NEEDS_LOG
 from profiler_core.units import (
     format_bytes,
@@ -49,9 +50,9 @@ _ONCE = (
 )
 
 
-def roofline_sentences(line: Roofline) -> tuple[str, ...]:
+def roofline_sentences(line: Roofline, span: Span = PER_STEP) -> tuple[str, ...]:
     """Bytes and FLOPs with their rates, and what follows."""
-    parts = [*_rates(line)]
+    parts = [*_rates(line, span)]
     if line.kernels_per_call > 1:
         parts.append(
             f"{'These' if line.products_of != 'kernel' else 'Its bytes and their time'} are totals "
@@ -62,12 +63,12 @@ def roofline_sentences(line: Roofline) -> tuple[str, ...]:
     return (*parts, limit) if limit else tuple(parts)
 
 
-def _rates(line: Roofline) -> Iterator[str]:
+def _rates(line: Roofline, span: Span) -> Iterator[str]:
     """What it moves and computes, over its time and against the peaks."""
     if line.bytes_moved is not None and line.bytes_per_s is not None:
         least = "" if line.looks_up else "at least "
         text = (
-            f"Moves {least}{format_bytes(line.bytes_moved)} per step in "
+            f"Moves {least}{format_bytes(line.bytes_moved)} {span} in "
             f"{format_duration(line.time_ns)}: {format_bytes(line.bytes_per_s)}/s"
         )
         if line.memory_share is not None:
@@ -79,7 +80,7 @@ def _rates(line: Roofline) -> Iterator[str]:
             yield _REPEATED
     if line.flops is not None and line.flops_per_s is not None:
         text = (
-            f"Computes {format_operations(line.flops)} per step in "
+            f"Computes {format_operations(line.flops)} {span} in "
             f"{format_duration(line.products_ns)}{_PRODUCTS_OF[line.products_of]}: "
             f"{format_operations(line.flops_per_s)}/s"
         )

@@ -1,6 +1,7 @@
 """What a run is to be called whose script compiles in eager, or that compiled nothing."""
 
 from profiler_core.analysis.compilation.by_script import ScriptCompilation
+from profiler_core.analysis.span import IN_TRACE, Span
 from profiler_core.analysis.wording.sentence import counted, listed
 
 _NAMES = 3  # blocks that a sentence names
@@ -34,7 +35,7 @@ def not_eager(label: str, compiled: ScriptCompilation) -> str:
         of = f" ({listed(names)})" if names else ""
         evidence = f"Dynamo compiled {counted(compiled.n_frames, 'frame')} in its process{of}"
     elif compiled.n_regions is not None:
-        evidence = f"its trace holds {_per_step(compiled.n_regions)}"
+        evidence = f"its trace holds {_regions(compiled.n_regions, compiled.span)}"
     else:
         evidence = f"its logs hold {counted(compiled.n_compilations or 0, 'compilation')}"
     return (
@@ -53,10 +54,8 @@ def not_compiled(label: str) -> str:
     )
 
 
-def _per_step(n: float) -> str:
+def _regions(n: float, span: Span) -> str:
     whole = round(n)
-    return (
-        f"{counted(whole, 'compiled region')} per step"
-        if abs(n - whole) < 0.05
-        else f"{n:.1f} compiled regions per step"
-    )
+    is_whole = abs(n - whole) < 0.05
+    text = counted(whole, "compiled region") if is_whole else f"{n:.1f} compiled regions"
+    return text if span == IN_TRACE else f"{text} {span}"

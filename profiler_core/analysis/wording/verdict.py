@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers
 from profiler_core.analysis.environment import of_workload
+from profiler_core.analysis.span import PER_STEP
 from profiler_core.analysis.step_time import StepTime
 from profiler_core.analysis.trace_notes import (
     MARK_STEPS,
@@ -112,8 +113,7 @@ def _alone(comparison: ComparedNumbers) -> Phrase:
         return (side.label,)
     # Without annotations the trace may hold any number of steps.
     profiled = side.clock == "profiled"
-    whole_trace = profiled and side.summary is not None and not side.summary.window.annotated
-    per = "in the whole trace" if whole_trace else "per step"
+    per = side.span if profiled else PER_STEP
     clock = ", profiled" if profiled else ""
     return (f"{side.label}: {format_duration(side.step_time_ns)} {per}{clock}.",)
 
@@ -257,9 +257,9 @@ def _profiled(c: CandidateComparison) -> Statement:
     step = "" if c.step_time.ratio is None else f", {what} {_times(c.step_time)},"
     runs = f"from {c.baseline_label} to {c.label}"
     if not steps:
-        return Statement((f"{busy} in the trace {before} → {after}{step} {runs}",), WHOLE_TRACES)
+        return Statement((f"{busy} {c.span} {before} → {after}{step} {runs}",), WHOLE_TRACES)
     return Statement(
-        (f"{busy} per step {before} → {after}{step} {runs}",),
+        (f"{busy} {c.span} {before} → {after}{step} {runs}",),
         f"profiled over {n_steps} step{'' if steps == [1] else 's'} without repeats: a "
         "measurement, not a verdict.",
         joint=", ",

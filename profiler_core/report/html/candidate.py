@@ -17,6 +17,7 @@ from profiler_core.analysis.rows.modules import (
 )
 from profiler_core.analysis.rows.overlap import MEANING, TITLE, overlap_sentences, overlap_table
 from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
+from profiler_core.analysis.span import Span
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.comparison import (
     difference_note,
@@ -93,11 +94,13 @@ def _fusion(
     groups = fold(ledger.groups)
     if not groups:
         return None
-    figure = fusion_map(groups, labels, LIGHT, height_px=_MAP_PX, time=time)
+    figure = fusion_map(groups, labels, LIGHT, height_px=_MAP_PX, time=time, span=ledger.span)
     return {
         "note": fusion_note(ledger, labels, time),
-        "chart": charts.chart(figure, fusion_alt(groups, time), fusion_legend(groups, LIGHT)),
-        "groups": _groups(groups, labels),
+        "chart": charts.chart(
+            figure, fusion_alt(groups, time, ledger.span), fusion_legend(groups, LIGHT)
+        ),
+        "groups": _groups(groups, labels, ledger.span),
     }
 
 
@@ -110,11 +113,11 @@ def _divided(ledger: FusionLedger, labels: tuple[str, str]) -> Mapping[str, Any]
         "how_modules": HOW_DIVIDED,
         "modules": module_table(tree.by_class, tree, labels, _MODULES) if tree.is_known else None,
         "how_operators": HOW_OPERATORS,
-        "operators": operator_table(operator_rows(ledger), tree.root, labels, _MODULES),
+        "operators": operator_table(operator_rows(ledger), tree, labels, _MODULES),
     }
 
 
-def _groups(groups: tuple[FoldedGroup, ...], labels: tuple[str, str]) -> Table:
+def _groups(groups: tuple[FoldedGroup, ...], labels: tuple[str, str], span: Span) -> Table:
     biggest = sorted(groups, key=lambda group: -abs(group.delta_ns))[:_GROUPS]
     rows = tuple(
         (
@@ -126,7 +129,7 @@ def _groups(groups: tuple[FoldedGroup, ...], labels: tuple[str, str]) -> Table:
         )
         for group in biggest
     )
-    heads = ("The biggest changes, per step", "kernels", *labels, "change")
+    heads = (f"The biggest changes, {span}", "kernels", *labels, "change")
     return Table(heads, rows, len(groups) - len(biggest))
 
 

@@ -73,10 +73,13 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
         kind="fusion group",
         title=group.title,
         answer=group_answer(
-            group, after, what_computes([op for ops in reversed(products) for op in ops])
+            group,
+            after,
+            what_computes([op for ops in reversed(products) for op in ops]),
+            pair.ledger.span,
         ),
         about=(
-            *group_about(folded, group, _handed_more(pair, number)),
+            *group_about(folded, group, pair.ledger.span, _handed_more(pair, number)),
             *groups_beside(comparison, shown, [number]),
             *_on_ranks(pair, group.title),
         ),

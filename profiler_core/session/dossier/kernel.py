@@ -38,6 +38,7 @@ from profiler_core.analysis.launches import is_graph_launch
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.ranks.collective_kinds import kind_of
 from profiler_core.analysis.ranks.kernel_times import COMMUNICATION
+from profiler_core.analysis.span import Span
 from profiler_core.analysis.wording.dossier import (
     TRANSFER_ALONE,
     beside_collectives,
@@ -103,10 +104,10 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
             CATEGORIES.get(row.category, row.category),
         ),
         about=(
-            *copies_about(groups),
+            *copies_about(groups, comparison.compared_span),
             *inside_about(times),
             *about_its_place(pair, row.name, times),
-            *_about(row, present, _launches(told)),
+            *_about(row, present, _launches(told), comparison.compared_span),
         ),
         times=times,
         modules=modules_at(places),
@@ -166,13 +167,15 @@ def _side(comparison: Comparison, number: int, name: str) -> "_Side":
     return _Side(comparison, number, run, kernel_calls(run.required_trace(), name))
 
 
-def _about(row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch]) -> tuple[str, ...]:
+def _about(
+    row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch], span: Span
+) -> tuple[str, ...]:
     """Of a collective that its times have no waiting; its few blocks are how it is made."""
     of_job = any(side.run.shown_rank is not None for side in sides)
     if row.category != COMMUNICATION:
         slowed_ns = {s.label: s.recorded_ns for s in sides if s.recorded_ns != s.counted_ns}
         beside = told_beside({side.label: share_of_kernel(side.run, row.name) for side in sides})
-        return (*launch_sentences(launches), *beside_collectives(slowed_ns), *beside)
+        return (*launch_sentences(launches), *beside_collectives(slowed_ns, span), *beside)
     alone = (TRANSFER_ALONE,) if of_job else ()
     return (*alone, *(side.moved for side in sides if side.moved))
 
@@ -327,7 +330,11 @@ class _Side:
         job = self.run.job
         rows = [] if job is None else job.collectives
         of_kind = [row for row in rows if row.kind == kind_of(self.calls.name)]
-        return collective_sentence(self.label, of_kind[0]) if len(of_kind) == 1 else ""
+        return (
+            collective_sentence(self.label, of_kind[0], self.comparison.compared_span)
+            if len(of_kind) == 1
+            else ""
+        )
 
     @property
     def generated_calls(self) -> list[tuple[CompiledGraph, GeneratedCall]]:

@@ -1,11 +1,12 @@
 """`dossier(comparison, item)`: all that is known about one thing, whoever asks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from profiler_core.analysis.dossier.record import Dossier, Relation
 from profiler_core.analysis.item import Item, ItemKind
-from profiler_core.analysis.trace_notes import cut_clause
+from profiler_core.analysis.trace_notes import cut_clause, unmarked_clause
+from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.breaks import break_dossier, skip_dossier
 from profiler_core.session.dossier.event import event_dossier
@@ -29,6 +30,10 @@ _MAKERS: dict[ItemKind, Callable[[Comparison, Item], Dossier]] = {
     "rank": rank_dossier,
 }
 
+# In place of a time.
+_CUT = "not in what is left of its trace"
+_NO_STEPS = "its trace marks no steps"
+
 
 def dossier(comparison: Comparison, item: Item) -> Dossier:
     """What is known about one thing.
@@ -41,11 +46,12 @@ def dossier(comparison: Comparison, item: Item) -> Dossier:
 
 
 def _made(comparison: Comparison, item: Item) -> Dossier:
-    made = _of_cut_traces(comparison, _MAKERS[item.kind](comparison, item))
+    made = _of_whole_steps(comparison, _MAKERS[item.kind](comparison, item))
     every = findings_about(comparison, item)
     if made.advice is not None:  # its own; that of a finding about several may be for another
         every = tuple(replace(each, finding=replace(each.finding, advice="")) for each in every)
-    return replace(made, findings=every, is_of_cpu=_is_of_cpu(comparison))
+    span = comparison.compared_span
+    return replace(made, findings=every, is_of_cpu=_is_of_cpu(comparison), span=span)
 
 
 def _is_of_cpu(comparison: Comparison) -> bool:
@@ -53,29 +59,40 @@ def _is_of_cpu(comparison: Comparison) -> bool:
     return {each.device_kind for each in summaries if each is not None} == {"cpu"}
 
 
-def _of_cut_traces(comparison: Comparison, made: Dossier) -> Dossier:
-    """Without what is per step of a run whose trace is cut: a part of a step is none."""
+def _of_whole_steps(comparison: Comparison, made: Dossier) -> Dossier:
+    """Without what is per step of a run whose trace is cut, or alone without steps.
+
+    A part of a step is none, and of how many steps all of a trace is nobody knows.
+    """
     cut = [side.label for side in comparison.sides if side.is_cut]
-    if not cut:
+    unmarked = [side.label for side in comparison.sides if side.is_unmarked]
+    unknown = {**dict.fromkeys(unmarked, _NO_STEPS), **dict.fromkeys(cut, _CUT)}
+    if not unknown:
         return made
     times = [
-        replace(time, time_ns=None, n=None, is_cut=True) if time.label in cut else time
+        replace(time, time_ns=None, n=None, unknown=unknown[time.label])
+        if time.label in unknown
+        else time
         for time in made.times
     ]
-    arguments = [replace(each, n=None) if each.label in cut else each for each in made.arguments]
+    arguments = [
+        replace(each, n=None) if each.label in unknown else each for each in made.arguments
+    ]
+    missing = [f"What a step takes is not known: {cut_clause(cut)}"] if cut else []
+    missing += [capitalised(unmarked_clause(unmarked))] if unmarked else []
     return replace(
         made,
         answer=made.answer if made.kind == "kernel" else "",  # a kernel's is of its calls
         times=tuple(times),
         arguments=tuple(arguments),
-        relations=tuple(_without_times(relation, cut) for relation in made.relations),
-        rooflines=tuple(line for line in made.rooflines if line.label not in cut),
-        missing=(f"What a step takes is not known: {cut_clause(cut)}", *made.missing),
+        relations=tuple(_without_times(relation, unknown) for relation in made.relations),
+        rooflines=tuple(line for line in made.rooflines if line.label not in unknown),
+        missing=(*missing, *made.missing),
     )
 
 
-def _without_times(relation: Relation, cut: Sequence[str]) -> Relation:
-    """Related things without what is per step of runs whose traces are cut."""
+def _without_times(relation: Relation, cut: Collection[str]) -> Relation:
+    """Related things without what is per step of runs whose traces have no whole steps."""
     if set(cut).isdisjoint(relation.heads):
         return relation
     entries = []

@@ -79,11 +79,12 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         answer=operator_answer(
             times,
             what_computes([op for op in named if op.name in PRODUCTS]),
+            comparison.compared_span,
             is_one_of_many=bool(further),
             callers=callers,
         ),
         about=(
-            *copies_about(groups),
+            *copies_about(groups, comparison.compared_span),
             *inside_about((*times, *further)),
             *callers_about(callers),
             *dict.fromkeys(about),  # each candidate says the same of the baseline
@@ -220,7 +221,11 @@ def _beside_baseline(
     )  # fmt: skip
     return tuple(times), (
         *operator_about(row, pair.labels[1]),
-        *(elsewhere_about(counted) for counted in elsewhere if counted is not None),
+        *(
+            elsewhere_about(counted, pair.ledger.span)
+            for counted in elsewhere
+            if counted is not None
+        ),
     )
 
 

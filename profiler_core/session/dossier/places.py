@@ -94,7 +94,7 @@ def _module_place(shown: LedgerRuns, item: Item) -> Place:
             n for n, group in enumerate(shown.groups) if is_in_module(group.module, item.key)
         ]
         times = times_of_groups(shown, [shown.groups[number] for number in numbers])
-        return Place(numbers, times, item.key, times_answer(times))
+        return Place(numbers, times, item.key, times_answer(times, tree.span))
     times = tuple(
         RunTime(
             run,
@@ -115,8 +115,8 @@ def _module_place(shown: LedgerRuns, item: Item) -> Place:
         row.groups,
         times,
         row.path,
-        untold_sentence(tree, labels) or times_answer(times),
-        (*functions, *module_about(row, zip(shown.labels, shown.sides, strict=True))),
+        untold_sentence(tree, labels) or times_answer(times, tree.span),
+        (*functions, *module_about(row, zip(shown.labels, shown.sides, strict=True), tree.span)),
         "" if is_whole else "work for other modules",
         None if shown.pair is not None else _modules_in(shown, row),
         has_functions=bool(functions),
@@ -158,8 +158,9 @@ def _line_place(shown: LedgerRuns, item: Item) -> Place:
     others = {label: None for group in own for label, _ in group.sources if label != title}
     nowhere = [group for group in groups if not group.sources and group.phase != "update"]
     unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
-    about = line_about(tuple(others), unplaced_ns, is_pair=shown.pair is not None)
-    return Place(tuple(label_of), times, title, times_answer(times), about)
+    span = shown.divided.ledger.span
+    about = line_about(tuple(others), unplaced_ns, span, is_pair=shown.pair is not None)
+    return Place(tuple(label_of), times, title, times_answer(times, span), about)
 
 
 def _of_place(

@@ -6,6 +6,7 @@ from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.counters.measured import Measured
 from profiler_core.analysis.counters.residence import Residence, residence
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.units import format_bytes, format_share, format_share_of
 
 _WHERE: dict[Residence, str] = {
@@ -16,10 +17,12 @@ _WHERE: dict[Residence, str] = {
 }
 
 
-def detail_lines(sides: list[KernelCounters | None]) -> list[tuple[str, list[str]]]:
+def detail_lines(
+    sides: list[KernelCounters | None], span: Span = PER_STEP
+) -> list[tuple[str, list[str]]]:
     """Lines of a table, (head, a cell for each run); lines that no run fills are left out."""
     lines = [
-        ("DRAM read, per step", [_bytes(s, "dram_read_bytes") for s in sides]),
+        (f"DRAM read, {span}", [_bytes(s, "dram_read_bytes") for s in sides]),
         ("DRAM written", [_bytes(s, "dram_write_bytes") for s in sides]),
         ("By shapes, read and written", [_by_shapes(s) for s in sides]),
         ("Bandwidth of DRAM", [_bandwidth(s) for s in sides]),
@@ -31,7 +34,9 @@ def detail_lines(sides: list[KernelCounters | None]) -> list[tuple[str, list[str
     return [line for line in lines if any(cell != "–" for cell in line[1])]
 
 
-def traffic_sentence(measured: Measured, estimated_bytes: float | None) -> str | None:
+def traffic_sentence(
+    measured: Measured, estimated_bytes: float | None, span: Span = PER_STEP
+) -> str | None:
     """For instance: Measured: 103 MB read from DRAM and 98.0 MB written, per step: 98 % of ….
 
     None where the counters hold no DRAM bytes.
@@ -41,7 +46,7 @@ def traffic_sentence(measured: Measured, estimated_bytes: float | None) -> str |
         return None
     text = (
         f"Measured: {format_bytes(measured.dram_read_bytes)} read from DRAM and "
-        f"{format_bytes(measured.dram_write_bytes)} written, per step"
+        f"{format_bytes(measured.dram_write_bytes)} written, {span}"
     )
     source = residence(moved, estimated_bytes)
     if source is None or not estimated_bytes:

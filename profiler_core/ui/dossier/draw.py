@@ -80,6 +80,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         modules=dossier.modules,
         runs_at={where: listed(runs) for where, runs in dossier.runs_at.items()},
         times=dossier.times,
+        span=dossier.span,
         n_columns=_n_columns(dossier),
         counted=_counted(dossier),
         advice=dossier.advice,
@@ -95,7 +96,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
             (relation, _named(relation)) for relation in dossier.relations if relation.entries
         ],
         relation_titles=_RELATIONS,
-        rooflines=[(line, roofline_sentences(line)) for line in dossier.rooflines],
+        rooflines=[(line, roofline_sentences(line, dossier.span)) for line in dossier.rooflines],
         sources=sources[:_FIRST_SOURCES],
         more_sources=sources[_FIRST_SOURCES:],
         links_sources=dossier.kind not in ("graph break", "skipped frame", "source line"),
@@ -107,7 +108,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         launch_facts=_launch_facts(dossier.launches),
         counter_lines=[
             (head, [Markup(cell) for cell in cells])
-            for head, cells in detail_lines(list(dossier.counters))
+            for head, cells in detail_lines(list(dossier.counters), dossier.span)
         ],
         measured=_measured_lines(dossier),
         generated=[(piece, _numbered(piece)) for piece in dossier.generated[:_MOST_KERNELS]],
@@ -142,7 +143,7 @@ def _measured_lines(dossier: Dossier) -> list[tuple[str, str]]:
     lines = []
     for time, of_side in zip(dossier.times, dossier.measured, strict=False):
         if of_side is not None:
-            sentences = traffic_sentence(*of_side), use_sentence(of_side[0])
+            sentences = traffic_sentence(*of_side, dossier.span), use_sentence(of_side[0])
             lines.append((time.label, " ".join(filter(None, sentences))))
     return lines
 

@@ -34,7 +34,7 @@ def coverage_sentence(pair: Pair) -> str:
     text += f" {how_ledger_knows(ledger)}"
     if ledger.compiled_only_ns:
         only = format_duration(ledger.compiled_only_step_ns)
-        text += f" {only} per step is spent by {candidate} alone."
+        text += f" {only} {ledger.span} is spent by {candidate} alone."
     if pair.numbers.workloads_differ:
         text += f" {OTHER_WORKLOADS}"
     return text
@@ -50,5 +50,5 @@ def show_left(pair: Pair, shown: Sequence[FoldedGroup]) -> None:
         f"<p class=fs-note>Shown: {format_count(n)} of "
         f"{format_count(len(ledger.groups))} groups of "
         f"{escape(clipped(pair.labels[1], _LONGEST))}: "
-        f"<b>{format_duration(before)} → {format_duration(after)}</b> per step.</p>"
+        f"<b>{format_duration(before)} → {format_duration(after)}</b> {ledger.span}.</p>"
     )

@@ -102,6 +102,7 @@ def show_map(
         palette,
         height_px=_height_px(panels),
         time=pair.time_word,
+        span=pair.ledger.span,
         program_order=program_order,
     )
     of_more_px = _LEAST_PANEL_PX * len(panels)
@@ -116,8 +117,8 @@ def show_map(
             drawing,
             key="fusion_map",
             in_view=list(shown).index(listed) if listed in shown else 0,
-            alt=f"{pair.time_word} per step, baseline left, candidate right, with ribbons for "
-            "what became what; the table below has the numbers.",
+            alt=f"{pair.time_word} {pair.ledger.span}, baseline left, candidate right, with "
+            "ribbons for what became what; the table below has the numbers.",
             on_pick=lambda position, panel: _open(shown, position, panel),
         )
     show_legend(fusion_legend([group for panel in panels for group in panel.groups], palette))

@@ -215,9 +215,10 @@ def _how(group: FoldedGroup) -> str:
 
 
 def _columns(pair: Pair) -> dict[str, Any]:
+    span = pair.ledger.span
     return {
         **{
-            f"t{side}": column_of_time(label, _LONGEST_HEAD, f"{pair.time_word} per step.")
+            f"t{side}": column_of_time(label, _LONGEST_HEAD, f"{pair.time_word} {span}.")
             for side, label in enumerate(pair.labels)
         },
         "delta": number_column(
@@ -227,18 +228,18 @@ def _columns(pair: Pair) -> dict[str, Any]:
             "n",
             "kernels",
             pair.labels,
-            "kernels per step, without copies and memsets.",
+            f"kernels {span}, without copies and memsets.",
             width_px=66,
         ),
         "ranks": text_column(
             "all ranks, µs",
             width=170,
-            help=f"Of {pair.labels[1]}: from the fastest to the slowest rank, per step.",
+            help=f"Of {pair.labels[1]}: from the fastest to the slowest rank, {span}.",
         ),
         "dram": text_column(
             "DRAM",
             width=150,
-            help="Bytes read and written in memory per step, measured by Nsight Compute.",
+            help=f"Bytes read and written in memory {span}, measured by Nsight Compute.",
         ),
         "source": text_column(
             "source line",

@@ -16,13 +16,14 @@ def show_unfused(pair: Pair) -> None:
     pairs = pair.explanation.not_fused
     if not pairs:
         return
+    span = pair.ledger.span
     section(
         "Not fused",
         f"What {pair.labels[1]} writes to memory in one call of its generated code and reads in "
         "another. At stake is at most what the memory needs for it; "
         "the reasons are those of the generated code, or Inductor's own where its log has them.",
     )
-    show_table(unfused_table(pairs[:_SHOWN], _SHOWN), _KIND)
+    show_table(unfused_table(pairs[:_SHOWN], _SHOWN, span), _KIND)
     if len(pairs) > _SHOWN:
         with st.expander(f"{len(pairs) - _SHOWN} more", type="compact"):
-            show_table(unfused_table(pairs[_SHOWN:], _MOST), _KIND)
+            show_table(unfused_table(pairs[_SHOWN:], _MOST, span), _KIND)

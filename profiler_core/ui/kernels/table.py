@@ -268,7 +268,7 @@ def _columns(labels: Sequence[str], span: str, measured: Measured) -> dict[str, 
                 "Δ µs" + "\u200b" * run,  # heads must differ
                 format="%+.1f",
                 width=66,
-                help=f"{label}: time per step, minus the baseline's; a kernel that does not run "
+                help=f"{label}: time {span}, minus the baseline's; a kernel that does not run "
                 "takes none.",
             )
     for run, counted in enumerate(measured):
@@ -278,7 +278,7 @@ def _columns(labels: Sequence[str], span: str, measured: Measured) -> dict[str, 
                 head,
                 format="%.1f",
                 width=34 + 7 * len(head),
-                help=f"{labels[run]}: read from and written to DRAM per step, MB, as Nsight "
+                help=f"{labels[run]}: read from and written to DRAM {span}, MB, as Nsight "
                 "Compute measured it.",
             )
     return config

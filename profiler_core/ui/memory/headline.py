@@ -8,6 +8,7 @@ from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
+from profiler_core.analysis.span import common_span
 from profiler_core.analysis.wording.memory import bound, headline, through
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
@@ -52,14 +53,14 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
         format_bytes,
     ),
     (
-        "Allocations per step",
-        "How often a step asked the allocator for memory; a CUDA graph's replay never does.",
+        "Allocations",
+        "How often the allocator was asked for memory; a CUDA graph's replay never does.",
         lambda r: r.churn.n if r.churn else None,
         format_count,
     ),
     (
-        "Bytes allocated per step",
-        "All of them added up: most of it is used again and again within the step.",
+        "Bytes allocated",
+        "All of them added up: most of it is used again and again within a step.",
         lambda r: r.churn.bytes if r.churn else None,
         format_bytes,
     ),
@@ -79,8 +80,8 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
 )
 
 # Of what the allocator hands out, which a replay of a CUDA graph never asks for.
-_OF_TENSORS = ("Peak allocated", "Made by the step", "Allocations per step",
-               "Bytes allocated per step")  # fmt: skip
+_ADDED_UP = ("Allocations", "Bytes allocated")  # over a step, or a trace without any
+_OF_TENSORS = ("Peak allocated", "Made by the step", *_ADDED_UP)
 
 
 def choose_candidate(choice: Choice) -> int | None:
@@ -129,6 +130,7 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
 
 def _table(runs: Sequence[Remembered]) -> Table:
     rows = []
+    span = common_span(run.report.span for run in runs)
     for name, meaning, value, written in _ROWS:
         first, *others = [value(run.report) for run in runs]
         alike = [
@@ -138,7 +140,8 @@ def _table(runs: Sequence[Remembered]) -> Table:
         ]
         if first is None and all(other is None for other in others):
             continue
-        cells = [Cell(name, note=meaning), Cell(written(first))]
+        title = f"{name} {span}" if name in _ADDED_UP else name
+        cells = [Cell(title, note=meaning), Cell(written(first))]
         cells += [
             Cell(written(other), change=_change(first, other) if is_alike else Change())
             for other, is_alike in zip(others, alike, strict=True)

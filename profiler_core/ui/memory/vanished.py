@@ -7,6 +7,7 @@ import streamlit as st
 from profiler_core.analysis.item import group_item
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.vanished import Vanished, VanishedRow
+from profiler_core.analysis.span import Span, common_span
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.markup import breakable, with_units
 from profiler_core.ui.dossier.address import item_link
@@ -22,11 +23,14 @@ def show_vanished(
 ) -> None:
     """A sentence, the groups, and the sizes that are gone."""
     vanished = comparison.vanished
-    section("What vanished", "Buffers that one run allocates per step and the other does not.")
+    span = common_span((baseline.report.span, candidate.report.span))
+    section("What vanished", f"Buffers that one run allocates {span} and the other does not.")
     if vanished is None:
         st.html(f"<p class=fs-note>{escape(comparison.problem or '')}</p>")
         return
-    st.html(f"<p class=fs-sub>{escape(_sentence(vanished, baseline.label, candidate.label))}</p>")
+    st.html(
+        f"<p class=fs-sub>{escape(_sentence(vanished, baseline.label, candidate.label, span))}</p>"
+    )
     rows = [row for row in vanished.rows if row.n[0] or row.n[1]]
     st.html(_table(vanished, rows[:_ROWS], baseline, candidate))
     if len(rows) > _ROWS:
@@ -37,17 +41,17 @@ def show_vanished(
             f"{format_count(was - now)} × {format_bytes(size)}"
             for size, was, now in vanished.largest[:6]
         )
-        st.html(f"<p class=fs-note>Sizes that are gone, per step: {escape(sizes)}.</p>")
+        st.html(f"<p class=fs-note>Sizes that are gone, {span}: {escape(sizes)}.</p>")
 
 
-def _sentence(vanished: Vanished, baseline: str, candidate: str) -> str:
+def _sentence(vanished: Vanished, baseline: str, candidate: str, span: Span) -> str:
     was, now = (
         f"{format_count(n)} buffers ({format_bytes(size)})"
         for n, size in zip(vanished.n, vanished.bytes, strict=True)
     )
     balance = vanished.vanished_bytes
     return (
-        f"{baseline} makes {was} per step, {candidate} makes {now}: "
+        f"{baseline} makes {was} {span}, {candidate} makes {now}: "
         f"{format_bytes(abs(balance))} {'less' if balance > 0 else 'more'}."
     )
 

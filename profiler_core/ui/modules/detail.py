@@ -25,7 +25,7 @@ def opened_row(shown: Shown) -> ModuleRow | None:
 def show_parts(shown: Shown, row: ModuleRow) -> None:
     """Every group that works for the module, shared ones too: its answer is complete."""
     tree = shown.divided.modules
-    times = f"{format_duration(row.step_ns(1))} per step"
+    times = f"{format_duration(row.step_ns(1))} {tree.span}"
     if shown.is_pair:
         change_ns = tree.change_ns(row)
         change = "change unknown" if change_ns is None else format_difference(change_ns)

@@ -259,7 +259,7 @@ def _from_table(key: str, items: Sequence[Item | None]) -> None:
 
 
 def _columns(shown: Shown, name_px: int, units: Mapping[str, _Unit]) -> dict[str, Any]:
-    after = shown.labels[1]
+    after, span = shown.labels[1], shown.divided.ledger.span
     moved, made = (units.get(name, _MB).name for name in ("bytes", "made"))
     against = f"Minus what {shown.labels[0]} has."
     return {
@@ -269,7 +269,7 @@ def _columns(shown: Shown, name_px: int, units: Mapping[str, _Unit]) -> dict[str
             f"t{side}": column_of_time(
                 label if shown.is_pair else "time",
                 _LONGEST_HEAD,
-                "device time per step, with everything below it.",
+                f"device time {span}, with everything below it.",
             )
             for side, label in enumerate(shown.labels)
         },
@@ -280,12 +280,12 @@ def _columns(shown: Shown, name_px: int, units: Mapping[str, _Unit]) -> dict[str
             "share",
             format="%.1f %%",
             width=58,
-            help=f"Of the device time per step of {after}.",
+            help=f"Of the device time {span} of {after}.",
         ),
-        "calls": number_column("calls", format="%g", width=66, help="Calls per step."),
+        "calls": number_column("calls", format="%g", width=66, help=f"Calls {span}."),
         "n": number_column(
             "kernels", format="%g", width=66,
-            help=f"Kernels per step of {after} that work for it, shared ones included; copies "
+            help=f"Kernels {span} of {after} that work for it, shared ones included; copies "
             "and memsets have a column of their own.",
         ),
         "n_change": number_column("Δ", format="%+g", width=46, help=against),
@@ -295,16 +295,16 @@ def _columns(shown: Shown, name_px: int, units: Mapping[str, _Unit]) -> dict[str
         ),
         "copies": number_column(
             "copies", format="%g", width=66,
-            help=f"Copies and memsets per step of {after} that work for it.",
+            help=f"Copies and memsets {span} of {after} that work for it.",
         ),
         "bytes": number_column(
             f"moved, {moved}", format="%.1f", width=80,
-            help=f"Read and written per step of {after}, at least, by the shapes of the tensors.",
+            help=f"Read and written {span} of {after}, at least, by the shapes of the tensors.",
         ),
         "bytes_change": number_column(f"Δ {moved}", format="%+.1f", width=62, help=against),
         "made": number_column(
             f"alloc., {made}", format="%.1f", width=82,
-            help=f"Allocated per step of {after}; a CUDA graph's replay allocates nothing.",
+            help=f"Allocated {span} of {after}; a CUDA graph's replay allocates nothing.",
         ),
         "made_change": number_column(f"Δ {made}\u200b", format="%+.1f", width=60, help=against),
         "only": text_column("", width=50, help=f"new: only {after} runs it."),

@@ -101,10 +101,15 @@ def _show_fusion(
     with st.container(key="fs_map_scroll"):  # its labels need room that a small window has not
         draw_map(
             fusion_layout(
-                [Panel(labels[1], groups)], labels[0], colors(), height_px=_MAP_PX, time=time
+                [Panel(labels[1], groups)],
+                labels[0],
+                colors(),
+                height_px=_MAP_PX,
+                time=time,
+                span=ledger.span,
             ),
             key="overview_fusion_map",
-            alt=fusion_alt(groups, time),
+            alt=fusion_alt(groups, time, ledger.span),
             on_pick=lambda position, _panel: open_item(
                 group_item(number + 1, groups[position].slowest)
             ),

@@ -1,0 +1,155 @@
+"""A pair of bare traces that mark no steps: every amount is of the whole trace, and said so.
+
+Findings, the terminal, reports, dossiers and pages said "per step" of it, a note what that meant.
+"""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from profiler_core.analysis.ledger.folding import fold
+from profiler_core.analysis.measures import measures
+from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.wording.findings import together_text
+from profiler_core.analysis.wording.first_lines import fusion_line, kernels_line
+from profiler_core.cli.main import main
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.make import dossier
+from profiler_core.session.search import search_index
+from profiler_core.ui.dossier.draw import dossier_html
+from tests.analysis.ledger.pairs import FIXTURES
+from tests.apps import opened, text_of
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+VARIANTS = ("eager", "default")
+MARK = "ProfilerStep"
+
+
+def without_steps(trace):
+    document = json.loads(gzip.decompress(trace.read_bytes()))
+    events = document["traceEvents"]
+    kept = [event for event in events if not str(event.get("name", "")).startswith(MARK)]
+    assert len(kept) < len(events)
+    return {**document, "traceEvents": kept}
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """The traces of a sample without their marks, and without any other file."""
+    folder = tmp_path_factory.mktemp("no-steps")
+    paths = []
+    for variant in VARIANTS:
+        trace = SAMPLES / "simplecnn-training" / variant / "trace.json.gz"
+        paths.append(folder / f"{variant}.json")
+        paths[-1].write_text(json.dumps(without_steps(trace)))
+    return paths
+
+
+@pytest.fixture(scope="module")
+def compared(bare):
+    return Comparison.open(bare)
+
+
+def kernels_of(path):
+    events = json.loads(path.read_text())["traceEvents"]
+    return [event for event in events if event.get("cat") == "kernel"]
+
+
+def test_kernels_are_those_of_the_whole_trace(bare, compared):
+    rows, span = compared.kernels_told((0, 1))
+    n = [len(kernels_of(path)) for path in bare]
+    assert span == "in the trace"
+    assert [sum(row.n(run) for row in rows) for run in (0, 1)] == n
+    line = kernels_line(compared.labels, rows, span=span).replace(",", "")
+    first, second = (f"{count:,}".replace(",", " ") for count in n)
+    assert line.replace("\u202f", " ").startswith(f"{first} → {second} kernels in the trace from")
+
+
+def test_no_finding_says_per_step(compared):
+    findings = [*(compared.pairs[0].findings or ()), *(compared.baseline.alone.findings or ())]
+    assert findings, "the sample has some"
+    for finding in findings:
+        told = [finding, *finding.alternatives]
+        assert {each.span for each in told} == {"in the trace"}
+        assert not any("per step" in text for f in told for text in (f.title, f.evidence))
+    for row in finding_rows(findings):
+        assert row.unit != "per step"
+        assert "per step" not in row.evidence
+    assert "per step" not in together_text(findings)
+
+
+def test_no_first_line_measure_or_note_says_per_step(compared):
+    pair = compared.pairs[0]
+    line = fusion_line(pair.labels, fold(pair.ledger.groups), pair.time_word, pair.ledger.span)
+    assert " in the trace of " in line
+    texts = [line, *pair.notes, *pair.ledger.notes]
+    texts += [text for row in measures(compared.numbers) for text in (row.label, row.definition)]
+    texts = [text for text in texts if not text.startswith("Compile time, with autotuning")]
+    assert [text for text in texts if "per step" in text] == []
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_no_dossier_says_per_step(bare, alone):
+    comparison = Comparison.open(bare[1:] if alone else bare)
+    items = [entry.item for entry in search_index(comparison).entries]
+    assert {"kernel", "operator"} <= {item.kind for item in items}
+    for item in items:
+        text = re.sub(r"<[^>]+>", " ", str(dossier_html(dossier(comparison, item))))
+        assert "per step" not in text, (item, text)
+
+
+def test_the_terminal_and_reports_say_in_the_trace(bare, tmp_path, capsys):
+    eager, compiled = map(str, bare)
+    assert main(["summary", compiled]) == 0
+    assert main(["compare", eager, compiled]) == 0
+    assert main(["memory", compiled]) == 0
+    text = capsys.readouterr().out
+    assert "per step" not in text
+    assert "at stake in the trace" in text and "category, in the trace" in text
+    for name in ("report.html", "report.md"):
+        assert main(["report", eager, compiled, "--output", str(tmp_path / name)]) == 0
+        text = re.sub(r"<[^>]+>", " ", (tmp_path / name).read_text())
+        about_it = text.replace("time saved per step", "")  # the definition of break-even
+        assert "per step" not in about_it
+        assert "in the trace" in text
+
+
+@pytest.mark.parametrize("page", ["overview", "kernels", "fusion", "modules", "memory"])
+def test_no_page_says_per_step(bare, page, columns, tmp_path, monkeypatch):
+    (tmp_path / "cache").symlink_to(columns)
+    monkeypatch.setenv("FUSIONSCOPE_HOME", str(tmp_path))
+    for path in bare:
+        folder = tmp_path / "runs" / "one" / path.stem
+        folder.mkdir(parents=True)
+        (folder / "trace.json").write_bytes(path.read_bytes())
+    chosen = {"baseline": "run/one/eager", "candidate": "run/one/default"}
+    text = text_of(opened(page, **chosen)).replace("\\", "")
+    about_it = text.replace("time saved per step", "")
+    assert "per step" not in about_it
+
+
+def test_a_pair_with_steps_says_per_step():
+    pair = Comparison.open([FIXTURES / "resnet50.eager", FIXTURES / "resnet50.default"]).pairs[0]
+    assert pair.ledger.span == "per step"
+    line = fusion_line(pair.labels, fold(pair.ledger.groups), pair.time_word, pair.ledger.span)
+    assert " kernels per step of " in line
+
+
+def test_beside_a_trace_with_steps_times_of_one_without_are_not_told(bare):
+    """29 ms of a whole trace stood under “per step” beside what the other takes in one step."""
+    marked = SAMPLES / "simplecnn-training" / "eager"
+    comparison = Comparison.open([marked, bare[1]])
+    items = [entry.item for entry in search_index(comparison).entries]
+    made = [dossier(comparison, item) for item in items if item.kind in ("kernel", "operator")]
+    assert made
+    for each in made:
+        _, of_bare = (
+            next((time for time in each.times if time.run == run), None) for run in (0, 1)
+        )
+        if of_bare is not None:
+            why = (of_bare.time_ns, of_bare.n, of_bare.unknown)
+            assert why == (None, None, "its trace marks no steps")
+        assert any("marks no steps, so what one step takes" in text for text in each.missing)
