@@ -171,12 +171,11 @@ def _about(
     row: KernelRow, sides: Sequence["_Side"], launches: Sequence[Launch], span: Span
 ) -> tuple[str, ...]:
     """Of a collective that its times have no waiting; its few blocks are how it is made."""
-    of_job = any(side.run.shown_rank is not None for side in sides)
     if row.category != COMMUNICATION:
         slowed_ns = {s.label: s.recorded_ns for s in sides if s.recorded_ns != s.counted_ns}
         beside = told_beside({side.label: share_of_kernel(side.run, row.name) for side in sides})
         return (*launch_sentences(launches), *beside_collectives(slowed_ns, span), *beside)
-    alone = (TRANSFER_ALONE,) if of_job else ()
+    alone = (TRANSFER_ALONE,) if any(side.run.shown_rank is not None for side in sides) else ()
     return (*alone, *(side.moved for side in sides if side.moved))
 
 
@@ -330,11 +329,8 @@ class _Side:
         job = self.run.job
         rows = [] if job is None else job.collectives
         of_kind = [row for row in rows if row.kind == kind_of(self.calls.name)]
-        return (
-            collective_sentence(self.label, of_kind[0], self.comparison.compared_span)
-            if len(of_kind) == 1
-            else ""
-        )
+        span = self.comparison.compared_span
+        return collective_sentence(self.label, of_kind[0], span) if len(of_kind) == 1 else ""
 
     @property
     def generated_calls(self) -> list[tuple[CompiledGraph, GeneratedCall]]:
