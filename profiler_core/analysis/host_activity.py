@@ -130,7 +130,7 @@ def _is_run(name: str) -> bool:
 
 
 def _guards(regions: pl.DataFrame, ranges: pl.DataFrame, firsts: pl.Series) -> pl.DataFrame:
-    """Guards, cache lookup and prologue: in a region, up to the first thing that it runs."""
+    """The start of a region, guards and all else: up to the first thing that it runs."""
     entered = regions.select("start", end=pl.min_horizontal("end", firsts))
     return pl.concat([entered, _named(ranges, _AROUND_REGION).select("start", "end")])
 

@@ -33,7 +33,7 @@ CAUSES: dict[str, str] = {
     "between_kernels": "between kernels, with the next kernel already queued",
     "launch_latency": "in gaps of more than 10 µs, with the next kernel already launched",
     "dependency": "waiting for another stream, with the next kernel already queued",
-    "host_guards": "guards, cache lookup and prologue of a compiled region",
+    "host_guards": "the start of a compiled region, guards and all else up to its first run",
     "host_between_compiled_calls": "code between two compiled calls of one step",
     "host_synchronisation": "a call that waits for the device",
     "host_data_loader": "the data loader",
@@ -41,6 +41,22 @@ CAUSES: dict[str, str] = {
     "host_other": "other Python or C++ on the launching thread",
     "tail": "after the step's last kernel, up to its end",
     "other": "before kernels whose launch is not in the trace",
+}
+
+# The same in a few words, for bars and tables. The start of a compiled region is more than what
+# Compilation calls guards and prologue: these are single events in it.
+CAUSE_NAMES: dict[str, str] = {
+    "between_kernels": "between kernels",
+    "launch_latency": "launch latency",
+    "dependency": "waiting for another stream",
+    "host_guards": "start of compiled regions",
+    "host_between_compiled_calls": "between compiled calls",
+    "host_synchronisation": "synchronising",
+    "host_data_loader": "data loader",
+    "host_launching": "launching",
+    "host_other": "other work of the host",
+    "tail": "end of the step",
+    "other": "cause unknown",
 }
 
 

@@ -63,7 +63,8 @@ _WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
     ("idle_dependency", "A stream waited for the work of another one."),
     (
         "idle_host_guards",
-        "The host was checking guards and looking up compiled code, and the device had no work.",
+        "The host had entered a compiled region and run nothing of it yet, and the device had no "
+        "work. Page Compilation has the guards and the prologue in it, which are less.",
     ),
     (
         "idle_host_between_compiled_calls",

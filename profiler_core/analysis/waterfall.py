@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from profiler_core.analysis.apportion import apportion
-from profiler_core.analysis.idle import CAUSES
+from profiler_core.analysis.idle import CAUSE_NAMES, CAUSES
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.ranks.host_bound import hides_who_is_late, untold_waiting
 from profiler_core.analysis.ranks.job_summary import (
@@ -54,17 +54,7 @@ OTHER_LABELS: dict[str, str] = {
     OVERLAP: "hidden by overlap",
     CLOCKS: "beyond the unprofiled step",
     IDLE: "idle",
-    "idle_between_kernels": "idle: between kernels",
-    "idle_launch_latency": "idle: launch latency",
-    "idle_dependency": "idle: waiting for another stream",
-    "idle_host_guards": "idle: guards and prologues",
-    "idle_host_between_compiled_calls": "idle: between compiled calls",
-    "idle_host_synchronisation": "idle: synchronising",
-    "idle_host_data_loader": "idle: data loader",
-    "idle_host_launching": "idle: launching",
-    "idle_host_other": "idle: other work of the host",
-    "idle_tail": "idle: end of the step",
-    "idle_other": "idle: cause unknown",
+    **{f"idle_{cause}": f"idle: {name}" for cause, name in CAUSE_NAMES.items()},
     BEYOND_PROFILE: "idle: only without the profiler",
 }
 

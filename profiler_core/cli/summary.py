@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.idle import CAUSE_NAMES
 from profiler_core.analysis.per_step import per_step
 from profiler_core.analysis.span import PER_STEP
 from profiler_core.analysis.summary import Summary
@@ -134,7 +135,7 @@ def _idle(summary: Summary, span: str) -> str:
         ["idle because of", f"time {span}", "share of idle"],
         [
             [
-                cause.replace("_", " "),
+                CAUSE_NAMES.get(cause, cause.replace("_", " ")),
                 format_duration(summary.per_step(ns)),
                 format_share_of(ns, summary.idle_ns),
             ]

@@ -2,6 +2,7 @@
 
 from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.finding_rules.facts import GRAPH_MODES, Facts, Finding, Rule
+from profiler_core.analysis.idle import CAUSE_NAMES
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.tried import Tried
 from profiler_core.units import format_duration, format_share_of
@@ -15,7 +16,7 @@ _LEAST_IDLE = 0.15  # of the step
 _A_REPLAYS_OWN = 2
 # What the host did while the device waited, in words, by the waterfall's keys.
 _DOING = {
-    "idle_host_guards": "guards, cache lookup and prologues",
+    "idle_host_guards": CAUSE_NAMES["host_guards"],
     "idle_host_between_compiled_calls": "Python between compiled calls",
     "idle_host_synchronisation": "waiting for the device and catching up",
     "idle_host_data_loader": "the data loader",
