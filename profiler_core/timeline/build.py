@@ -5,7 +5,7 @@ Written into a folder aside and renamed, so that a reader sees a whole index or 
 
 import shutil
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ META = "meta.json"
 
 # Event columns, by lane and start. 26 bytes an event, and 16 more in the series.
 _COLUMNS = ("ts", "dur", "name", "category", "table", "row")
+_EVER = (-(2**63), 2**63 - 1)  # ns
 
 
 def build_index(trace: Trace, folder: Path) -> None:
@@ -72,10 +73,13 @@ def _write(trace: Trace, folder: Path) -> None:
     lanes: list[Lane] = []
     ordered: list[TrackEvents] = []
     n_events = 0
+    steps = _steps(trace)
     for events in tracks_of(trace, names, categories):
         order = np.argsort(events.depth, kind="stable")
         counts = np.bincount(events.depth)
         first_lane = len(lanes)
+        # A device works on for steps that the host has left: its time is that of all its events.
+        within = _EVER if events.kind in ("stream", "ranges") or not steps else _span(steps)
         for depth, count in enumerate(counts.tolist()):
             lanes.append(Lane(len(tracks), depth, n_events, n_events + count))
             n_events += count
@@ -90,8 +94,8 @@ def _write(trace: Trace, folder: Path) -> None:
                 first_lane=first_lane,
                 n_lanes=len(counts),
                 n_events=events.ts.size,
-                busy_ns=_within_ns(events, categories, _busy_keys(events.kind, categories)),
-                waiting_ns=_within_ns(events, categories, ("host_wait",)),
+                busy_ns=_inside_ns(events, categories, _busy_keys(events.kind, categories), within),
+                waiting_ns=_inside_ns(events, categories, ("host_wait",), within),
             )
         )
         ordered.append(_reordered(events, order))
@@ -114,7 +118,7 @@ def _write(trace: Trace, folder: Path) -> None:
         start_ns=int(ts.min()) if n_events else 0,
         end_ns=int((ts + dur).max()) if n_events else 0,
         categories=categories.texts(),
-        steps=_steps(trace),
+        steps=steps,
         tracks=tuple(tracks),
         lanes=tuple(lanes),
         series=series,
@@ -131,11 +135,19 @@ def _busy_keys(kind: TrackKind, categories: Names) -> Collection[str]:
     return [key for key in categories.texts() if key not in marks]
 
 
-def _within_ns(events: TrackEvents, categories: Names, keys: Collection[str]) -> int:
-    """How long a track is inside of events of some categories."""
+def _span(steps: Sequence[StepRange]) -> tuple[int, int]:
+    """From the start of the first step on the host to the end of the last one."""
+    return steps[0].ts_ns, max(step.end_ns for step in steps)
+
+
+def _inside_ns(
+    events: TrackEvents, categories: Names, keys: Collection[str], within: tuple[int, int]
+) -> int:
+    """How long a track is inside of events of some categories, between two moments."""
     meant = [number for number, key in enumerate(categories.texts()) if key in keys]
     chosen = np.isin(events.category, meant)
-    return _union_ns(events.ts[chosen], (events.ts + events.dur)[chosen])
+    ts, end = (np.clip(at[chosen], *within) for at in (events.ts, events.ts + events.dur))
+    return _union_ns(ts, end)
 
 
 def _steps(trace: Trace) -> tuple[StepRange, ...]:

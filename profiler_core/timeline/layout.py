@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-VERSION = 2  # raise it whenever an older index would be read wrongly
+VERSION = 3  # raise it whenever an older index would be read wrongly
 
 TrackKind = Literal["stream", "ranges", "thread", "python"]
 
@@ -28,7 +28,8 @@ class Track(msgspec.Struct, frozen=True, kw_only=True):
     first_lane: int
     n_lanes: int
     n_events: int
-    busy_ns: int  # union of its events over the whole trace; of a thread without annotations
+    # Union of its events over the whole trace; of a thread without annotations, and over the steps.
+    busy_ns: int
     waiting_ns: int = 0  # of a thread: of that, inside calls that only wait
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,10 +26,12 @@ from profiler_core.ui.timeline.scene import (
     replay_notes,
     scene,
     step_names,
+    track_label,
 )
 from profiler_core.units import format_share
 from tests.apps import opened, text_of
 from tests.builders import a_trace, kernel, launch, op, step
+from tests.reference import ns, read_events
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
 
@@ -101,6 +104,52 @@ def test_how_busy_a_stream_is_does_not_depend_on_what_threads_do_after_its_work(
         (drawn,) = scene([run], 0, dark=False)["runs"]
         (note,) = (track["note"] for track in drawn["tracks"] if track["kind"] == "stream")
         assert note == "75 % busy · 2 events"
+
+
+def test_what_a_thread_does_is_told_of_the_steps(tmp_path):
+    """It waits for 50 of 100 ns of the steps; what it does before and after them is not told."""
+    trace = a_trace(
+        annotations=[step(0, 100, 60), step(1, 160, 40)],
+        ops=[op(0, 90, "aten::empty"), op(110, 20, "aten::mm"), op(190, 30, "aten::add")],
+        runtime=[
+            {**launch(140, 50, 1), "name": "cudaDeviceSynchronize"},
+            {**launch(220, 900, 2), "name": "cudaDeviceSynchronize"},
+        ],
+    )
+    build_index(trace, tmp_path / "index")
+    run = SceneRun(0, "run", "baseline", "#123456", "", open_index(tmp_path / "index"))
+    (drawn,) = scene([run], 0, dark=False)["runs"]
+    (note,) = (track["note"] for track in drawn["tracks"] if track["kind"] == "thread")
+    assert note.startswith("30 % busy, 50 % waiting · ")
+
+
+@pytest.mark.parametrize("sample", ["simplecnn-training/default", "breaky/eager"])
+def test_threads_of_a_sample_wait_as_long_as_its_file_says(sample, tmp_path):
+    """By plain JSON: the calls of the runtime that wait, cut to the steps, of each thread."""
+    folder = library.sample_traces_directory() / sample
+    events = read_events(folder / "trace.json.gz")
+    steps = [e for e in events if e["name"].startswith("ProfilerStep#") and "ts" in e]
+    steps = [(ns(e["ts"]), ns(e["dur"])) for e in steps if e["cat"] == "user_annotation"]
+    first, last = min(ts for ts, _ in steps), max(ts + dur for ts, dur in steps)
+    waits = Counter()
+    for e in events:
+        if e.get("cat") == "cuda_runtime" and "Synchronize" in e["name"]:
+            ts, end = ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])
+            waits[e["tid"]] += max(0, min(end, last) - max(ts, first))
+    build_index(Run.open(folder).required_trace(), tmp_path / "index")
+    index = open_index(tmp_path / "index")
+    run = SceneRun(0, "run", "baseline", "#123456", "", index)
+    (drawn,) = scene([run], 0, dark=False)["runs"]
+    threads = [track for track in index.layout.tracks if track.kind == "thread"]
+    assert {t.tid: t.waiting_ns for t in threads if t.waiting_ns} == {
+        tid: waited for tid, waited in waits.items() if waited
+    }
+    notes = {t["label"]: t["note"] for t in drawn["tracks"] if t["kind"] == "thread"}
+    for track in threads:
+        if waited := waits[track.tid]:
+            assert f"{format_share(waited / (last - first))} waiting" in notes[track_label(track)]
+    # Of the training all waiting is behind the steps: 4 % of the trace stood there.
+    assert any("waiting" in note for note in notes.values()) is (sample == "breaky/eager")
 
 
 def test_a_stream_is_as_busy_as_the_first_line_says_of_the_steps(tmp_path):

@@ -94,7 +94,7 @@ def scene(runs: Sequence[SceneRun], step: int, *, dark: bool) -> dict[str, Any]:
 def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, Any]:
     layout = run.index.layout
     position_of = {entry.key: number for number, entry in enumerate(entries)}
-    trace_ns, window_ns = layout.end_ns - layout.start_ns, _window_ns(run.index)
+    host_ns, window_ns = _host_ns(run.index), _window_ns(run.index)
     return {
         "number": run.number,
         "label": run.label,
@@ -108,12 +108,19 @@ def _run(run: SceneRun, step: int, entries: Sequence[LegendEntry]) -> dict[str, 
         "steps": [[_step_label(s.name), s.ts_ns, s.end_ns] for s in layout.steps],
         # The category numbers of this run's packets -> places in the common legend.
         "categories": [position_of[key] for key in layout.categories],
-        # A thread may do something long after the device has done its work.
         "tracks": [
-            _track(track, window_ns if track.kind == "stream" else trace_ns)
+            _track(track, window_ns if track.kind == "stream" else host_ns)
             for track in layout.tracks
         ],
     }
+
+
+def _host_ns(index: Index) -> int:
+    """All steps on the host, as what threads do is told of them; without steps the whole trace."""
+    layout = index.layout
+    if not layout.steps:
+        return layout.end_ns - layout.start_ns
+    return max(step.end_ns for step in layout.steps) - layout.steps[0].ts_ns
 
 
 def _window_ns(index: Index) -> int:
