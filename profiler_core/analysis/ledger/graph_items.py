@@ -52,7 +52,7 @@ def graph_items(
         items.append(item)
     _tie_calls(graph, owned, units_of, first_unit, ties)
     for call, numbers in units_of.items():
-        for note in _notes(graph, owned, call, first_unit):
+        for note in _notes(graph, owned, call):
             notes.setdefault(numbers[0], []).append(note)
     items.extend(_stray_item(stray) for stray in execution.strays)
     return items
@@ -118,15 +118,12 @@ def _given_shapes(node: GraphNode, shapes: Mapping[str, Shape]) -> tuple[Shape, 
     return given
 
 
-def _notes(
-    graph: CompiledGraph, owned: Ownership, call: int, computed: Mapping[str, int]
-) -> Iterator[str]:
-    """What a call does besides, in a sentence each."""
+def _notes(graph: CompiledGraph, owned: Ownership, call: int) -> Iterator[str]:
+    """What a call does besides, a clause each."""
     if graph.calls[call].kind == "engine":
         yield OPAQUE
-    target = owned.follows.get(call)
-    if target is not None and target in computed:
-        yield f"prepares {target}"
+    if call in owned.told:
+        yield owned.told[call]
     for origin in owned.again.get(call, ())[:3] if call in owned.origins else ():
         yield f"computes {origin} again"
 

@@ -31,6 +31,8 @@ class Ownership:
     shared: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     # Call -> origins of a library call for which it computes a part: a softmax between products.
     served: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    # Call that follows an origin -> what it does for it, where that is known (`works_for`).
+    told: Mapping[int, str] = field(default_factory=dict)
 
 
 def ownership(graph: CompiledGraph) -> Ownership:

@@ -1,7 +1,7 @@
 """A run read for the ledger: its steps with their calls dealt, and which steps face which."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from profiler_core.analysis.ledger.ownership import Ownership, ownership
 from profiler_core.analysis.ledger.replays import Recording
 from profiler_core.analysis.ledger.result import StepClass
 from profiler_core.analysis.ledger.work_units import HostStep, HostWork, host_work
+from profiler_core.analysis.ledger.works_for import works_for
 from profiler_core.model.inductor import CompiledGraph, InductorLog
 from profiler_core.model.trace import Trace
 
@@ -121,7 +122,9 @@ def _read_side(
     for every in executions:
         for execution in every:
             if execution.graph is not None and id(execution.graph) not in owned:
-                owned[id(execution.graph)] = ownership(execution.graph)
+                own = ownership(execution.graph)
+                told = works_for(execution.graph, own)
+                owned[id(execution.graph)] = replace(own, told=told)
                 modules[id(execution.graph)] = _modules(execution.graph)
     counted = work.filter(pl.col("step").is_not_null())
     return ReadSide(
