@@ -38,6 +38,7 @@ from profiler_core.model.compilation import (
     Frame,
     FrameSkip,
     GraphBreak,
+    LimitHit,
 )
 from profiler_core.model.run import Measurement
 from profiler_core.model.trace import Trace
@@ -150,14 +151,22 @@ class CompilationReport:
         return next((position for position, event in events if event is broken.event), None)
 
     @property
+    def limited(self) -> tuple[LimitHit, ...]:
+        """The first hit of each function that met the recompile limit, on whatever rank."""
+        first: dict[tuple[object, ...], LimitHit] = {}
+        for hit in self.log.limit_hits:
+            first.setdefault((hit.function, hit.file, hit.line, hit.is_rest), hit)
+        return tuple(first.values())
+
+    @property
     def eager_functions(self) -> EagerFunctions:
         """By what made them run eager."""
         events = (skip.event for skip in self.skips)
         skipped = {
             (e.function, e.function_line if e.function else (e.file, e.line)) for e in events
         }
-        limited = {(hit.function, hit.file, hit.line, hit.is_rest) for hit in self.log.limit_hits}
-        return EagerFunctions(len(skipped), len(limited), sum(is_rest for *_, is_rest in limited))
+        limited = self.limited
+        return EagerFunctions(len(skipped), len(limited), sum(hit.is_rest for hit in limited))
 
     @property
     def n_untimed_recompiles(self) -> int:

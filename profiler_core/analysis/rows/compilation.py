@@ -9,6 +9,12 @@ from profiler_core.analysis.compilation.report import (
     place_text,
 )
 from profiler_core.analysis.rows.table import Cell, Table, text_row
+from profiler_core.analysis.wording.breaks import (
+    FOR_NEW_INPUTS,
+    LIMITED_CHANGE,
+    limited_name,
+    limited_sentence,
+)
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.model.compilation import Frame
 from profiler_core.units import format_count, format_duration, format_share, format_share_of
@@ -66,9 +72,9 @@ def fact_table(runs: Sequence[tuple[str, CompilationReport]]) -> Table:
     return Table(("", *(label for label, _ in runs)), rows)
 
 
-def skip_table(report: CompilationReport, most: int) -> Table:
-    """Functions that run eager, and the break that made them."""
-    rows = tuple(
+def eager_table(report: CompilationReport, most: int) -> Table:
+    """Functions that run eager: given up because of a break, or at the recompile limit."""
+    skipped = [
         (
             Cell(
                 skip.event.function or "a function",
@@ -79,9 +85,18 @@ def skip_table(report: CompilationReport, most: int) -> Table:
             Cell(skip.change),
         )
         for skip in report.skips[:most]
-    )
+    ]
+    limited = [
+        (
+            Cell(limited_name(hit), below=(place_text(hit.file, hit.line),), is_code_below=True),
+            Cell("recompile limit", below=(f"{limited_sentence(hit)} It {FOR_NEW_INPUTS}.",)),
+            Cell(LIMITED_CHANGE),
+        )
+        for hit in report.limited[:most]
+    ]
     heads = ("Runs eager", "because of", "what to change")
-    return Table(heads, rows, max(0, len(report.skips) - most))
+    rows = (*skipped, *limited)
+    return Table(heads, rows, len(report.skips) + len(report.limited) - len(rows))
 
 
 def break_table(report: CompilationReport, most: int) -> Table:

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from profiler_core.analysis.compilation.report import BreakReport, SkipReport
 from profiler_core.analysis.wording.compilation import unpriced_clause
 from profiler_core.analysis.wording.sentence import capitalised
+from profiler_core.model.compilation import LimitHit
 from profiler_core.units import format_count, format_duration
+
+LIMITED_CHANGE = "Remove the cause of the recompiles below."
+FOR_NEW_INPUTS = "runs eager for new inputs"
 
 
 def break_answer(broken: BreakReport, breaks: Sequence[BreakReport], total_ns: float | None) -> str:
@@ -35,6 +39,20 @@ def skip_answer(skip: SkipReport) -> str:
     """Which function runs eager, and how often its break was met."""
     name = skip.event.function or "A function"
     return f"{name} runs eager in every step because of a break in it, {_met(skip)}."
+
+
+def limited_name(hit: LimitHit) -> str:
+    """What runs eager since the recompile limit: "forward", or "forward, from line 28 on"."""
+    rest = f", from line {hit.line} on" if hit.is_rest else ""
+    return f"{hit.function or 'a function'}{rest}"
+
+
+def limited_sentence(hit: LimitHit) -> str:
+    """Which limit it met, and the guard that failed last, where the log says it."""
+    value = f" ({hit.value})" if hit.value else ""
+    last = f" Last guard that failed: {hit.last_reason}." if hit.last_reason else ""
+    limit = hit.limit or "the recompile limit"
+    return f"It was compiled again and again until {limit}{value} was reached.{last}"
 
 
 def break_about(broken: BreakReport) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ from profiler_core.analysis.rows.compilation import (
     TRACED,
     break_table,
     cudagraph_table,
+    eager_table,
     fact_table,
     failure_table,
     recompile_table,
-    skip_table,
     traced_table,
 )
 from profiler_core.analysis.rows.findings import finding_rows
@@ -116,7 +116,7 @@ def _run(label: str, report: CompilationReport, charts: Charts) -> Mapping[str, 
     return {
         "label": label,
         "report": report,
-        "skips": skip_table(report, _MOST),
+        "eager": eager_table(report, _MOST),
         "breaks": break_table(report, _MOST),
         "recompiles": recompile_table(report, _MOST),
         "cudagraphs": cudagraph_table(report, _MOST),

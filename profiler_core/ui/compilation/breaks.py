@@ -6,6 +6,12 @@ from profiler_core.analysis.compilation.report import BreakReport, SkipReport, p
 from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.analysis.item import break_item
 from profiler_core.analysis.rows.table import Cell, Table
+from profiler_core.analysis.wording.breaks import (
+    FOR_NEW_INPUTS,
+    LIMITED_CHANGE,
+    limited_name,
+    limited_sentence,
+)
 from profiler_core.markup import render
 from profiler_core.model.compilation import Frame, FrameSkip, LimitHit
 from profiler_core.session.run import Run
@@ -22,7 +28,7 @@ _TOLD = "fs-detail fs-told"
 def show_eager(compiled: Compiled) -> None:
     """Functions that run eager: given up because of a break, or at the recompile limit."""
     report = compiled.report
-    if not report.skips and not report.log.limit_hits:
+    if not report.skips and not report.limited:
         return
     section(
         "Functions that run eager",
@@ -32,7 +38,7 @@ def show_eager(compiled: Compiled) -> None:
         _lost(report.lost)
     for skip in report.skips[:_MOST]:
         _skip(compiled.run, skip)
-    for hit in report.log.limit_hits[:_MOST]:
+    for hit in report.limited[:_MOST]:
         _limit(hit)
 
 
@@ -87,7 +93,16 @@ def _skip(run: Run, skip: SkipReport) -> None:
 
 def _limit(hit: LimitHit) -> None:
     with st.container(border=True):
-        st.html(render("page/limit.html", hit=hit, place=place_text(hit.file, hit.line)))
+        st.html(
+            render(
+                "page/limit.html",
+                name=limited_name(hit),
+                extent=FOR_NEW_INPUTS,
+                sentence=limited_sentence(hit),
+                change=LIMITED_CHANGE,
+                place=place_text(hit.file, hit.line),
+            )
+        )
 
 
 def _show(

@@ -33,5 +33,5 @@ def show_headline(compiled: Compiled) -> None:
     report = compiled.report
     facts = [*entry_facts(compiled.entry), compiled.label]
     lines = [*evidence(report), compiled.without_trace or ""]
-    bad = bool(report.skips or report.log.limit_hits)
+    bad = bool(report.skips or report.limited)
     show_claim(facts, headline(report), lines, bad=bad)

@@ -10,7 +10,7 @@ import pytest
 
 from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.finding_rules.compiler import frame_skips
-from profiler_core.analysis.rows.compilation import fact_table
+from profiler_core.analysis.rows.compilation import eager_table, fact_table
 from profiler_core.analysis.wording.compilation import headline
 from profiler_core.analysis.wording.sentence import plain
 from profiler_core.cli.logs import _text
@@ -91,6 +91,31 @@ def test_functions_that_run_eager_are_those_of_the_page(skips, hits, told, headl
 def test_the_function_that_met_the_limit_in_a_capture_is_counted():
     paths = [next((BREAKY / "torch_trace").iterdir()), BREAKY / "torch_logs.txt"]
     assert facts(read_compile_log_files(paths))["Functions that run eager"] == "1, partly"
+
+
+def test_a_report_lists_the_functions_that_met_the_limit_as_the_page_does():
+    """ "Functions that run eager: 1, partly" stood above a table without it."""
+    paths = [next((BREAKY / "torch_trace").iterdir()), BREAKY / "torch_logs.txt"]
+    report = compilation_report(read_compile_log_files(paths))
+    (row,) = eager_table(report, 10).rows
+    (hit,) = report.log.limit_hits
+    name, cause, change = row
+    assert (name.text, cause.text) == (f"forward, from line {hit.line} on", "recompile limit")
+    assert hit.is_rest and name.below == (f"child/{Path(hit.file).name}:{hit.line}",)
+    assert change.text == "Remove the cause of the recompiles below."
+    assert cause.below == (
+        f"It was compiled again and again until recompile_limit ({hit.value}) was reached. Last "
+        f"guard that failed: {hit.last_reason}. It runs eager for new inputs.",
+    )
+
+
+def test_a_function_that_met_the_limit_on_two_ranks_is_one_row():
+    hits = (LIMIT, replace(LIMIT, rank=1), REST)
+    report = compilation_report(CompileLog(frame_skips=(SKIP,), limit_hits=hits))
+    table = eager_table(report, 10)
+    assert [row[0].text for row in table.rows] == ["loop", "forward", "forward, from line 9 on"]
+    assert len(table.rows) == report.eager_functions.n
+    assert eager_table(report, 1).n_left_out == 1
 
 
 def test_what_no_log_lists_is_not_counted_as_none():
