@@ -56,23 +56,15 @@ def tensor_text(shape: Sequence[object], kind: str) -> str:
     return f"{'×'.join(str(n) for n in shape)} {_SHORT.get(kind, kind)}".strip()
 
 
-def arguments_text(dims: str | None, types: str | None) -> str | None:
-    """The shapes and types of the tensor arguments, as people write them.
-
-    `[["8","128"],[]]` and `["float","Scalar"]` become "8×128 f32".
-
-    A list of tensors, whose types no trace has, is "[8×128, 128]". Scalars are left out; None where
-    no tensor remains. Dims that are no JSON array are shown as they are.
-    """
-    if dims is None:
-        return None
-    return " · ".join(_texts(dims, types)) or None
-
-
 def inputs_and_results(name: str, dims: str | None, types: str | None) -> tuple[str, str]:
-    """The same, and apart from them the tensor that a product is handed for its result.
+    """The shapes and types of the tensors that an operator reads, as people write them.
 
-    "" where there is none: a trace records what an operator is handed, not what it makes.
+    `[["8","128"],[]]` and `["float","Scalar"]` become "8×128 f32". Apart from them the tensor that
+    a product is handed for its result; "" where there is none: a trace records what an operator is
+    handed, not what it makes.
+
+    A list of tensors, whose types no trace has, is "[8×128, 128]". Scalars are left out; "" where
+    no tensor remains. Dims that are no JSON array are shown as they are.
     """
     texts = [] if dims is None else _texts(dims, types)
     of_arguments = n_operands(name, len(texts))

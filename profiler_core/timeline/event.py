@@ -14,6 +14,7 @@ from profiler_core.timeline.layout import StepRange, Track
 # Arrows drawn from one call; a graph launch has hundreds of kernels, and more than this many
 # lines are a smear.
 MAX_LINKS = 200
+_SHAPES = ("name", "input_dims", "input_types")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Event:
     launch_name: str | None
     launch_delay_ns: int | None  # start - end of the launch call; negative: it overlapped
     operators: tuple[str, ...]  # around the launch (or the event itself), outermost first
-    input_dims: str | None  # of the innermost operator that has them, as in the trace
+    shapes_of: str | None  # the innermost operator that has shapes
+    input_dims: str | None  # its own, as in the trace
     input_types: str | None
     annotation: str | None  # of a graph's node, as the program marked it
     source_lines: tuple[str, ...]  # that Inductor compiled it from, innermost of each stack
@@ -94,6 +96,7 @@ def event(trace: Trace, index: Index, table: str, row: int) -> Event | None:
         launch_name=None if launch is None else str(launch["name"]),
         launch_delay_ns=(None if launch is None else ts_ns - launch["ts_ns"] - launch["dur_ns"]),
         operators=() if operators is None else tuple(operators["name"].cast(pl.String)),
+        shapes_of=described.get("name"),
         input_dims=described.get("input_dims"),
         input_types=described.get("input_types"),
         annotation=facts.get("annotation"),
@@ -151,16 +154,16 @@ def _operators_at(trace: Trace, moment: dict[str, Any]) -> pl.DataFrame:
             & (pl.col("ts_ns") + pl.col("dur_ns") > at)
         )
         .sort("ts_ns", "dur_ns", descending=[False, True], maintain_order=True)
-        .select("name", "input_dims", "input_types")
+        .select(_SHAPES)
     )
 
 
 def _innermost_with_shapes(
     trace: Trace, facts: dict[str, Any], operators: pl.DataFrame | None, table: str
 ) -> dict[str, str]:
-    """Shapes and types of the operator that the event belongs to."""
+    """Name, shapes and types of the operator that the event belongs to."""
     if table == "ops":
-        return {k: str(facts[k]) for k in ("input_dims", "input_types") if facts[k] is not None}
+        return {key: str(facts[key]) for key in _SHAPES if facts[key] is not None}
     if operators is None:
         return {}
     with_shapes = operators.filter(pl.col("input_dims").is_not_null())
@@ -169,7 +172,7 @@ def _innermost_with_shapes(
     if not with_shapes.height:
         return {}
     row = with_shapes.row(-1, named=True)
-    return {key: row[key] for key in ("input_dims", "input_types") if row[key] is not None}
+    return {key: str(row[key]) for key in _SHAPES if row[key] is not None}
 
 
 def _step_at(index: Index, moment_ns: object) -> StepRange | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from profiler_core.model.tally import Tally
@@ -198,6 +199,21 @@ def test_the_facts_of_a_kernel_are_words(tmp_path):
     assert facts["Launch delay"] == "20 ns after its launch call returned"
     assert facts["Operators"] == "aten::mm"
     assert "Bytes" not in facts
+
+
+def test_the_tensor_that_a_product_writes_into_is_none_of_its_inputs(tmp_path):
+    """Generated code calls mm(a, b, out=c): by plain JSON the first two shapes are what it reads."""
+    folder = library.sample_traces_directory() / "simplecnn-training" / "default"
+    products = [e for e in read_events(folder / "trace.json.gz") if e["name"] == "aten::mm"]
+    handed = products[0]["args"]["Input Dims"]
+    assert len(handed) == 3
+    trace = Run.open(folder).required_trace()
+    build_index(trace, tmp_path / "index")
+    run = SceneRun(0, "run", "baseline", "#123456", "", open_index(tmp_path / "index"))
+    row = trace.ops["name"].cast(pl.String).to_list().index("aten::mm")
+    facts = dict(panels.event_facts(Picked(0, event(trace, run.index, "ops", row)), [run]))
+    read = " · ".join(f"{'×'.join(map(str, shape))} f32" for shape in handed[:2])
+    assert facts["Input shapes"] == read
 
 
 def test_what_the_file_did_not_have_whole_is_said(tmp_path):

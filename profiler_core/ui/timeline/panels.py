@@ -9,7 +9,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.operator_arguments import arguments_text
+from profiler_core.analysis.operator_arguments import inputs_and_results
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.spreadsheet import harmless
 from profiler_core.timeline.host_categories import HOST_CATEGORIES
@@ -55,6 +55,7 @@ def event_facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str
     event = picked.event
     run = next(run for run in runs if run.number == picked.run)
     label = CATEGORIES.get(event.category) or HOST_CATEGORIES.get(event.category, event.category)
+    inputs, _ = inputs_and_results(event.shapes_of or "", event.input_dims, event.input_types)
     facts: list[tuple[str, str | None]] = [
         ("Run", f"{run.label} ({run.role})"),
         ("Where", track_label(event.track)),
@@ -67,7 +68,7 @@ def event_facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str
         ("Launched by", event.launch_name),
         ("Launch delay", _delay(event.launch_delay_ns)),
         ("Launched", _launched(event.n_launched, event.launched_ns)),
-        ("Input shapes", arguments_text(event.input_dims, event.input_types)),
+        ("Input shapes", inputs),
         ("Grid × block", _grid(event.grid, event.block)),
         ("Registers a thread", _count(event.registers_per_thread)),
         (
