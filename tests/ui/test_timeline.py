@@ -202,15 +202,16 @@ def test_the_facts_of_a_kernel_are_words(tmp_path):
 
 
 def test_the_tensor_that_a_product_writes_into_is_none_of_its_inputs(tmp_path):
-    """Generated code calls mm(a, b, out=c): by plain JSON the first two shapes are what it reads."""
+    """Generated code calls mm(a, b, out=c): the file has three shapes, of which it reads two."""
     folder = library.sample_traces_directory() / "simplecnn-training" / "default"
     products = [e for e in read_events(folder / "trace.json.gz") if e["name"] == "aten::mm"]
-    handed = products[0]["args"]["Input Dims"]
+    handed = min(products, key=lambda product: ns(product["ts"]))["args"]["Input Dims"]
     assert len(handed) == 3
     trace = Run.open(folder).required_trace()
     build_index(trace, tmp_path / "index")
     run = SceneRun(0, "run", "baseline", "#123456", "", open_index(tmp_path / "index"))
-    row = trace.ops["name"].cast(pl.String).to_list().index("aten::mm")
+    ops = trace.ops.with_row_index("row").filter(pl.col("name") == "aten::mm").sort("ts_ns")
+    row = int(ops["row"][0])
     facts = dict(panels.event_facts(Picked(0, event(trace, run.index, "ops", row)), [run]))
     read = " · ".join(f"{'×'.join(map(str, shape))} f32" for shape in handed[:2])
     assert facts["Input shapes"] == read
