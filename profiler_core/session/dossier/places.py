@@ -35,6 +35,7 @@ from profiler_core.session.dossier.common import (
 )
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of
 from profiler_core.session.dossier.memory_line import caller_dossier
+from profiler_core.session.dossier.where import sources_of_modules
 
 _SAME_TIME = 1e-3  # what sums of the same calls differ by at most, relative
 _GENERATED = "triton_"
@@ -52,6 +53,7 @@ class Place:
     works_for: str = ""  # what its groups do besides: "work for other modules"; "": nothing
     modules: Relation | None = None  # in it
     has_functions: bool = False  # are those known in whose calls it runs?
+    paths: tuple[str, ...] = ()  # of a module, or of those that are one row together
 
 
 def module_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -120,6 +122,7 @@ def _module_place(shown: LedgerRuns, item: Item) -> Place:
         "" if is_whole else "work for other modules",
         None if shown.pair is not None else _modules_in(shown, row),
         has_functions=bool(functions),
+        paths=row.members or (row.path,),
     )
 
 
@@ -175,7 +178,11 @@ def _of_place(
             continue
         groups = [shown.groups[number] for number in place.numbers]
         log = shown.told_by
-        sources = source_lines(log, groups, item if item.kind == "source" else None)
+        sources = (
+            sources_of_modules(log, groups, place.paths)
+            if place.paths
+            else source_lines(log, groups, item)
+        )
         generated = generated_of_groups(log.code, groups) if log.code is not None else ()
         return Dossier(
             item=item,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.dossier.generated import nodes_of_kernel
 from profiler_core.analysis.dossier.record import SourceLine
+from profiler_core.analysis.ledger.group_modules import is_in_module
+from profiler_core.analysis.ledger.modules import ROOT, node_modules
 from profiler_core.analysis.ledger.operators import KERNEL_FREE, operator
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.model.inductor import InductorLog
@@ -84,6 +86,34 @@ def sources_of_operator(
         codes.update((line, code) for line, code in group.sources if line in own)
     ordered = sorted(codes, key=lambda line: (-n_groups[line], line))
     return first_lines(told_by, {line: codes[line] for line in ordered})
+
+
+def sources_of_modules(
+    told_by: Run, groups: Sequence[FusionGroup], paths: Sequence[str]
+) -> tuple[SourceLine, ...]:
+    """The lines of groups that modules run themselves; all of the groups' where no graph says it.
+
+    Not those of other modules that the same kernels work for: what adds the result of a layer is
+    fused with the norm of the next one.
+
+    Args:
+        told_by: the run whose log says them.
+        groups: that work for the modules.
+        paths: of the modules; "encoder.layer.*.output" stands for several.
+    """
+    lines = {line: code for group in groups for line, code in group.sources}
+    graphs = told_by.code.graphs if told_by.code is not None else ()
+    own = {
+        node.source
+        for graph in graphs
+        for module in [node_modules(graph)]
+        for node in graph.dynamo_nodes
+        if (path := module.get(node.name)) is not None
+        and any(each in (ROOT, path) or is_in_module(path, each) for each in paths)
+    }
+    return first_lines(
+        told_by, {line: code for line, code in lines.items() if line in own} or lines
+    )
 
 
 def runs_at(places: Sequence[RunPlaces]) -> dict[str, tuple[str, ...]]:
