@@ -35,7 +35,7 @@ def share_of_groups(
 def share_of_kernel(run: Run, name: str) -> float:
     """The same of a kernel's calls in the profiled steps."""
     trace = run.worked_trace
-    if trace is None or not trace.has_device_events:
+    if trace is None or run.shown_rank is None or not trace.has_device_events:
         return 0.0
     is_call = (pl.col("name").cast(pl.String) == name) & pl.col("step").is_not_null()
     return run.share_beside(device_work(trace).select(is_call.arg_true()).to_series().to_numpy())
