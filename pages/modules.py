@@ -8,7 +8,8 @@ from profiler_core.analysis.rows.modules import (
     unknown_sentence,
 )
 from profiler_core.analysis.wording.groups import undecidable_sentence
-from profiler_core.figures.module_icicle import HOW_TO_ZOOM, module_icicle
+from profiler_core.figures.icicle import HOW_TO_ZOOM
+from profiler_core.figures.module_icicle import module_icicle
 from profiler_core.page_specs import PageSpec
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.modules.answer import show_answer

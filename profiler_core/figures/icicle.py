@@ -14,6 +14,7 @@ from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 
 PATH_BAR_PX = 24
+HOW_TO_ZOOM = "Click a box to open its dossier and zoom in; the bar above the boxes leads back out."
 
 
 def icicle(
@@ -26,6 +27,7 @@ def icicle(
     palette: Palette,
     *,
     height: int,
+    items: Sequence[str] | None = None,
 ) -> go.Figure:
     """One box for each id, in the order given; a click on one makes it the whole width.
 
@@ -38,6 +40,7 @@ def icicle(
         fills: colours.
         palette: of the page.
         height: of all rows, px.
+        items: whose dossier a click opens besides; "" for none.
     """
     figure = new_figure(palette)
     figure.add_icicle(
@@ -46,6 +49,7 @@ def icicle(
         labels=[plotly_text(label) for label in labels],
         values=values,
         hovertext=hover,
+        customdata=items,
         **icicle_style(fills, palette),
     )
     figure.update_layout(

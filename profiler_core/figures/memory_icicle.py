@@ -1,9 +1,11 @@
 """The live set at the peak as an icicle: from the outermost line to the one that allocated."""
 
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 
 import plotly.graph_objects as go
 
+from profiler_core.analysis.item import source_item
 from profiler_core.analysis.memory.snapshot import SnapshotLive
 from profiler_core.figures.icicle import icicle
 from profiler_core.figures.names import plotly_text
@@ -19,6 +21,7 @@ _MOST_ROWS = 14
 class _Box:
     label: str
     parent: str
+    line: str = ""  # of code, "modeling_bert.py:176"; "": it is of none
     n: int = 0
     bytes: int = 0
 
@@ -45,6 +48,7 @@ def memory_icicle(live: SnapshotLive, palette: Palette) -> go.Figure:
         fills,
         palette,
         height=rows * _ROW_PX,
+        items=[source_item(boxes[key].line).text if boxes[key].line else "" for key in keys],
     )
 
 
@@ -53,14 +57,14 @@ def _boxes(live: SnapshotLive) -> dict[str, _Box]:
     boxes = {"": _Box("allocated by the step, live at the peak", "")}
     paths = [origin.path or (origin.label,) for origin, _, _ in live.rows]
     shared = _shared(paths)  # frames that all paths share are left out
-    for (_, n, size), full_path in zip(live.rows, paths, strict=True):
-        path = full_path[shared:]
+    for (origin, n, size), path in zip(live.rows, paths, strict=True):
         key = ""
         boxes[""].n += n
         boxes[""].bytes += size
-        for frame in path[: _MOST_ROWS - 1]:
+        frames = zip_longest(path, origin.lines, fillvalue="")  # what has no stack has no lines
+        for frame, line in islice(frames, shared, shared + _MOST_ROWS - 1):
             parent, key = key, f"{key}\x1f{frame}"
-            box = boxes.setdefault(key, _Box(frame, parent))
+            box = boxes.setdefault(key, _Box(frame, parent, line))
             box.n += n
             box.bytes += size
     return boxes

@@ -13,7 +13,6 @@ from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
 from profiler_core.units import format_count, format_difference, format_duration, format_share_of
 
-HOW_TO_ZOOM = "Click a box to open its dossier and zoom in; the bar above the boxes leads back out."
 _ROW_PX = 26
 _MOST_BOXES = 900  # of a run
 _GAP = 0.02

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT, Server, capture_of, ready
+from tests.browser.marks import click_mark
 from tests.browser.waiting import expect_to_fit, widths
 from tests.ingest.memory_snapshot.snapshots import a_snapshot, pickled
 
@@ -64,6 +65,20 @@ def test_in_the_dark_it_is_not_wider_than_its_window(dark_page: Page, own_server
     for width in widths(dark_page, own_server.link("memory", **PAIR)):
         expect_to_fit(dark_page, width)
     expect_the_page(dark_page)
+
+
+def test_a_box_of_a_line_opens_its_dossier(page: Page, own_server: Server) -> None:
+    """A click zoomed in and opened nothing; the search has the line, and its dossier."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(own_server.link("memory", **PAIR))
+    ready(page)
+    boxes = page.locator("[class*=st-key-memory_icicle] .icicle.trace").first
+    label = boxes.locator("text.slicetext", has_text=".py:").first
+    line = (label.text_content() or "").split()[0]
+    click_mark(page, label)
+    expect(page.locator(".st-key-fs_dossier")).to_contain_text(line.rstrip("…"))
+    expect(page.locator(".st-key-fs_dossier")).to_contain_text("source line")
+    page.wait_for_url("**item=source%3A*")
 
 
 def test_names_out_of_a_snapshot_are_text(page: Page, own_server: Server) -> None:

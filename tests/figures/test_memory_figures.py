@@ -58,6 +58,23 @@ def test_the_icicle_is_as_wide_as_its_children_and_skips_what_all_share():
     assert not any("main.py" in label for label in icicle.labels)
 
 
+def test_a_box_of_a_line_names_its_dossier():
+    lines = ("main.py:1", "m.py:5", "m.py:9")
+    path = ("main.py:1 main", "m.py:5 f", "m.py:9 g")
+    rows = (
+        (Origin("m.py:9", None, path, lines), 1, 30),
+        (Origin("m.py:5", None, path[:2], lines[:2]), 2, 20),
+        (Origin(None, "aten::mm", ()), 1, 10),  # without a stack
+    )
+    for shown, n_lines in ((rows, 3), (rows[:2], 2)):  # what all of two share is left out
+        (icicle,) = memory_icicle(SnapshotLive(160, 100, shown), LIGHT).data
+        named = dict(zip(icicle.labels, icicle.customdata, strict=True))
+        expected = {frame: f"source:{line}" for frame, line in zip(path, lines, strict=True)}
+        of_lines = {label: item for label, item in named.items() if item}
+        assert of_lines == dict(list(expected.items())[-n_lines:])
+        assert len(named) == n_lines + 1 + (len(shown) == 3)
+
+
 def test_segments_draw_neighbours_of_one_state_as_one():
     snapshot = MemorySnapshot("x", **tables_of(SNAPSHOT, "x"))
     (found,) = segments_of(snapshot)

@@ -10,6 +10,7 @@ from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.memory.live import LiveRow, LiveSet
 from profiler_core.analysis.memory.snapshot import SnapshotLive
 from profiler_core.analysis.rows.table import Cell, Table, text_row
+from profiler_core.figures.icicle import HOW_TO_ZOOM
 from profiler_core.figures.memory_icicle import memory_icicle
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.search import named_items
@@ -50,8 +51,8 @@ def show_live(runs: Sequence[Remembered], comparison: Comparison) -> None:
             if history is not None and any(origin.path for origin, _, _ in history.live.rows):
                 st.html(
                     "<p class=fs-note>By source line, from the snapshot: "
-                    f"{_sum(history.live)}. Each row leads one call deeper; click a box to zoom "
-                    "in, the bar above them to go back out.</p>"
+                    f"{_sum(history.live)}. Each row leads one call deeper. "
+                    f"{HOW_TO_ZOOM}</p>"
                 )
                 show_figure(
                     memory_icicle(history.live, colors()),
