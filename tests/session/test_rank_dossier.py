@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.analysis.item import Item, name_key, rank_item
+from profiler_core.analysis.item import Item, finding_item, name_key, rank_item
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.store import library
+from profiler_core.ui.dossier.draw import dossier_html
 from profiler_core.ui.timeline.address import Address, read_address
 from profiler_core.ui.timeline.link import link_to_step
 from tests.analysis.ranks.mesh_job import KERNELS, STEPS, Mesh, Planted, play, write
@@ -57,6 +58,22 @@ def test_where_a_ranks_step_goes_by_plain_json(job, comparison, rank):
     assert made.answer.startswith("The others wait for it.") == is_late
     assert any("Rank 2 needs more than the other ranks" in text for text in made.about) == is_late
     assert is_late or "the others wait for is rank 2" in made.answer
+
+
+def test_the_finding_of_a_late_rank_leads_to_that_rank(job, comparison):
+    """Of its evidence all but the rank had a link."""
+    made = dossier(comparison, finding_item(1, "late_rank"))
+    assert made.page == "ranks"
+    (relation,) = made.relations
+    assert (relation.kind, relation.heads) == ("ranks", tuple(comparison.labels))
+    (entry,) = relation.entries
+    assert (entry.title, entry.item) == (f"rank {_LATE}", rank_item(1, _LATE))
+    of_rank = dossier(comparison, entry.item)
+    assert entry.times_ns == tuple(time.time_ns for time in of_rank.times)
+    late_us = kernels_us(job, _LATE, "spin")
+    assert entry.times_ns[1] - entry.times_ns[0] == pytest.approx(late_us * US, rel=0.1)
+    text = str(dossier_html(made))
+    assert f'data-item="rank:1.{_LATE}"' in text and ">Ranks<" in text
 
 
 def test_a_collectives_kernel_is_told_as_a_transfer_not_as_a_small_grid(comparison):

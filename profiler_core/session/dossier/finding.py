@@ -18,10 +18,11 @@ from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.breaks import break_of, skip_of
 from profiler_core.session.dossier.common import pair_of_run, related_group, slowest_first
+from profiler_core.session.dossier.rank import related_rank
 
 _RELATIONS: dict[ItemKind, RelationKind] = {
     "group": "became", "kernel": "kernels", "operator": "operators", "break": "breaks",
-    "skip": "skips",
+    "skip": "skips", "rank": "ranks",
 }  # fmt: skip
 
 
@@ -120,7 +121,9 @@ def _evidence(comparison: Comparison, run: int, finding: Finding) -> Iterable[Re
         kind = _RELATIONS.get(item.kind)
         if kind is None:
             continue
-        entries.setdefault(kind, []).append(_related(comparison, item, kernels.get(item), sides))
+        entries.setdefault(kind, []).append(
+            _related(comparison, item, kernels.get(item), sides, runs)
+        )
     for kind, related in entries.items():
         yield Relation(kind, labels, tuple(slowest_first(related)))
 
@@ -130,6 +133,7 @@ def _related(
     item: Item,
     kernel: KernelRow | None,
     sides: Sequence[int | None],
+    runs: Sequence[int],
 ) -> Related:
     """A piece of evidence.
 
@@ -138,6 +142,7 @@ def _related(
         item: the piece.
         kernel: of that name; None: it is none of these runs.
         sides: of the shown runs, places in the kernel's row; None: the run has no trace.
+        runs: these runs' places in the comparison.
     """
     if kernel is not None:
         times = (None if side is None else kernel.time_ns(side) or None for side in sides)
@@ -149,6 +154,8 @@ def _related(
     if item.kind == "break" and (broken := break_of(comparison, item)) is not None:
         cost = (*(None for _ in sides[1:]), broken.cost_ns)
         return Related(broken.title, item, broken.event.reason, cost)
+    if item.kind == "rank" and (of_rank := related_rank(comparison, item, runs)) is not None:
+        return of_rank
     skip = skip_of(comparison, item) if item.kind == "skip" else None
     title, note = (item.key, "") if skip is None else (skip.title, skip.event.reason)
     return Related(title, item, note, tuple(None for _ in sides))

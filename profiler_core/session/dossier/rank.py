@@ -56,6 +56,16 @@ def rank_dossier(comparison: Comparison, item: Item) -> Dossier:
     )
 
 
+def related_rank(comparison: Comparison, item: Item, runs: Sequence[int]) -> Related | None:
+    """A rank as evidence, with its step in each of these runs; None: its run has no such rank."""
+    run, rank, step = _named(item)
+    rows = [_row_of(comparison.runs[number].job, rank) for number in runs]
+    if run not in runs or rows[runs.index(run)] is None:
+        return None
+    times = (None if row is None else _step_ns(row, step) for row in rows)
+    return Related(_title(rank, step), item, "its step, profiled", tuple(times))
+
+
 def _about(job: Job, rank: int) -> tuple[str, ...]:
     """Why the others wait for it; () where they do not."""
     if claim_of(job).rank != rank:

@@ -45,6 +45,7 @@ _RELATIONS = {
     "parts": "Where its step goes",
     "steps": "Waited in each step",
     "called": "Lines that it calls",
+    "ranks": "Ranks",
 }
 
 # What one of these starts has many names, so its calls are not one thing that could be counted.
