@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.compilation.report import CompilationReport, compilation_report
 from profiler_core.analysis.compilation.skipped_frames import Other
@@ -56,6 +59,8 @@ class Material:
     left_out: tuple[str, ...] = ()  # logs of another process than the trace's, a sentence each
     rank_compiling: tuple[RankCompiling, ...] = ()  # of a job of ranks, by their own logs
     job: Job | None = None  # of these ranks
+    # Of each device event, as `share_beside.share_of` takes it; None: no job of ranks.
+    shares_beside: npt.NDArray[np.float64] | None = None
 
     @property
     def ledger_side(self) -> LedgerSide | None:
@@ -257,6 +262,7 @@ def _findings(
             ledgers[1],
             read[1].rank_compiling,
             read[1].job,
+            read[1].shares_beside,
             place=number + 1,
         )
     )

@@ -10,7 +10,7 @@ import polars as pl
 from profiler_core.analysis.ranks.job_summary import of_one_rank
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling, compiling_of_ranks
 from profiler_core.analysis.ranks.rank_summary import distributed_info, whole
-from profiler_core.analysis.ranks.share_beside import shares_beside
+from profiler_core.analysis.ranks.share_beside import share_of, shares_beside
 from profiler_core.analysis.ranks.waiting import RankCost, as_it_costs, recorded_rows
 from profiler_core.analysis.wording.ranks import of_all_ranks
 from profiler_core.ingest.run import open_rank
@@ -138,10 +138,7 @@ class RankedRun(RunParts):
             rows: of device events in `worked_trace`.
         """
         trace, shares = self.worked_trace, self._shares_beside
-        if trace is None or shares is None or not rows.size:
-            return 0.0
-        times_ns = trace.device["dur_ns"].to_numpy()[rows]
-        return float((shares[rows] * times_ns).sum() / max(1, times_ns.sum()))
+        return 0.0 if trace is None or shares is None else share_of(rows, shares, trace)
 
     @property
     def _shares_beside(self) -> npt.NDArray[np.float64] | None:

@@ -185,6 +185,7 @@ class Run(RankedRun):
             left_out=left_out,
             rank_compiling=self.compiling_by_rank,
             job=self.job,
+            shares_beside=self._shares_beside,
             problems=(
                 *counters.problems,
                 *(problem.problem for problem in self.problems("stacks", "generated code")),

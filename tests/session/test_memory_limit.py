@@ -3,10 +3,14 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from profiler_core.analysis.device_peaks import peaks_of
 from profiler_core.analysis.dossier.roofline import Roofline, beside, in_groups
+from profiler_core.analysis.finding_rules.memory import memory_roof
 from profiler_core.analysis.item import group_item, kernel_item
 from profiler_core.analysis.wording.roofline import roofline_sentences
 from profiler_core.session.comparison import Comparison
@@ -104,3 +108,28 @@ def test_a_kernel_that_all_of_its_groups_outpace_is_at_no_limit() -> None:
     whole = in_groups(slow, [of_group, of_group])
     assert roofline_sentences(whole) == roofline_sentences(of_group)
     assert in_groups(slow, [slow]) == slow
+
+
+def test_the_finding_leaves_out_what_runs_beside_collectives() -> None:
+    """Its groups were at the limit there, and their dossiers said that this is not known."""
+    (pair,) = Comparison.open([SAMPLES / "resnet50" / run for run in ("eager", "default")]).pairs
+    trace = pair.candidate.required_trace()
+    facts = SimpleNamespace(
+        ledger=pair.ledger,
+        peaks=peaks_of("NVIDIA H200"),
+        on_gpu=True,
+        step_ns=pair.ledger.candidate_ns / pair.ledger.n_candidate_steps,
+        group_items=tuple,
+        trace=trace,
+        span=pair.ledger.span,
+        shares_beside=None,
+    )
+    found = memory_roof(facts)
+    assert found is not None and len(found.items) > 1
+    facts.shares_beside = np.zeros(trace.device.height)
+    assert memory_roof(facts) == found
+    facts.shares_beside[pair.ledger.candidate_group == found.items[0]] = 0.5
+    others = memory_roof(facts)
+    assert others is None or others.items == found.items[1:]
+    facts.shares_beside[:] = 1.0
+    assert memory_roof(facts) is None

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.compilation.report import CompilationReport
@@ -122,6 +125,7 @@ class Facts:
     job_ledger: JobLedger | None = None  # the ledger's groups on every rank of a job
     rank_compiling: tuple[RankCompiling, ...] = ()  # of a job of ranks, by their own logs
     job: Job | None = None  # of ranks, this run one of them
+    shares_beside: npt.NDArray[np.float64] | None = None  # of each device event; None: no job
     place: int = 0  # of this run in the comparison
 
     @property

@@ -1,8 +1,11 @@
 """Findings about memory: bandwidth that is reached already, and capacity that is nearly used."""
 
+import numpy as np
+
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.ledger.bandwidth import bandwidth, is_outpaced
-from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
+from profiler_core.analysis.ranks.share_beside import is_cost_unknown, share_of
 from profiler_core.units import format_bytes, format_duration, format_share_of
 
 # Reserved beyond allocated: 10 to 18 % on every sample, half of which empty_cache would give back.
@@ -15,11 +18,18 @@ def memory_roof(facts: Facts) -> Finding | None:
     """Groups that move their bytes as fast as the memory can: only fewer bytes would help."""
     if facts.ledger is None or facts.peaks is None or not facts.on_gpu:
         return None
-    at_roof = [group for group in facts.ledger.of_kind("matched") if _at_roof(facts, group)]
+    ledger = facts.ledger
+    numbers = [
+        number
+        for number, group in enumerate(ledger.groups)
+        if group.kind == "matched"
+        and _at_roof(facts, group)
+        and not _is_beside_collectives(facts, ledger, number)
+    ]
+    at_roof = [ledger.groups[number] for number in numbers]
     time = sum(group.candidate_step_ns for group in at_roof)
     if time < 0.1 * facts.step_ns:
         return None
-    groups, own = facts.ledger.groups, {id(group) for group in at_roof}
     best = max(at_roof, key=lambda group: group.candidate.time_ns)
     fastest = bandwidth(best.candidate, best.n_steps[1], facts.peaks)
     speed = fastest.bytes_per_s if fastest else 0.0
@@ -35,10 +45,7 @@ def memory_roof(facts: Facts) -> Finding | None:
         page="fusion",
         weight="note",
         items=facts.group_items(
-            sorted(
-                (n for n, group in enumerate(groups) if id(group) in own),
-                key=lambda n: -groups[n].candidate.time_ns,
-            )
+            sorted(numbers, key=lambda number: -ledger.groups[number].candidate.time_ns)
         ),
     )
 
@@ -53,6 +60,14 @@ def _at_roof(facts: Facts, group: FusionGroup) -> bool:
     return before is None or not is_outpaced(
         after.bytes_moved, after.bytes_per_s, before.bytes_moved, before.bytes_per_s
     )
+
+
+def _is_beside_collectives(facts: Facts, ledger: FusionLedger, number: int) -> bool:
+    """Is the time of a group in the candidate not its own, as in its dossier?"""
+    if facts.shares_beside is None:
+        return False
+    rows = np.flatnonzero(ledger.candidate_group == number)
+    return is_cost_unknown(share_of(rows, facts.shares_beside, facts.trace))
 
 
 def memory_limit(facts: Facts) -> Finding | None:

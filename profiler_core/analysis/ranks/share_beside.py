@@ -30,6 +30,18 @@ def is_cost_unknown(share: float) -> bool:
     return share > _LEAST
 
 
+def share_of(rows: npt.NDArray[np.integer], shares: npt.NDArray[np.float64], trace: Trace) -> float:
+    """The share of the time of some device events in which collectives run beside them.
+
+    Args:
+        rows: of the events in the trace.
+        shares: of each device event of it, as `shares_beside` gives them.
+        trace: with the events as their work costs alone.
+    """
+    times_ns = trace.device["dur_ns"].to_numpy()[rows]
+    return float((shares[rows] * times_ns).sum() / max(1, times_ns.sum()))
+
+
 def shares_beside(trace: Trace, cost: RankCost) -> npt.NDArray[np.float64]:
     """Of each device event the share of its time in which a collective of the steps runs beside it.
 
