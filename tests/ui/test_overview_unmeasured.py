@@ -64,7 +64,7 @@ def test_what_an_upload_left_out_is_said_where_it_opens(home):
 def test_a_trace_without_steps_has_no_step_time_in_its_headline(home):
     kernel = b'{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1000,"dur":2000,"args":{}}'
     text = overview_of("plain.json", b'{"traceEvents": [%s]}' % kernel)
-    assert "plain: 2.00 ms in the whole trace, profiled." in text
+    assert "plain: 2.00 ms in the trace, profiled." in text
     assert "ms per step" not in text
 
 
