@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from profiler_core.analysis.span import IN_TRACE, PER_STEP, Span
-from profiler_core.analysis.work import host_steps
+from profiler_core.analysis.work import host_steps, launched_after
 from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 
 # Spans of the profiler itself; "Trace" lasts as long as the recording.
@@ -63,20 +63,9 @@ def window_of(trace: Trace, work: pl.DataFrame) -> Window:
     if steps.height == 0:
         start, end = _extent(trace)
         return Window(start, end, (), 0, annotated=False)
-    # Where nothing has a launch (operators on the CPU), each stands where it starts itself.
-    is_linked = work["launch_ts_ns"].null_count() < work.height
-    moment = pl.col("launch_ts_ns" if is_linked else "ts_ns")
-    ends = work.group_by("step").agg(
-        (pl.col("ts_ns") + pl.col("dur_ns")).max().alias("device_end"),
-        pl.len().alias("n"),
-        (moment > steps["end_ns"].max()).sum().alias("n_after"),
-    )
-    outside = ends.filter(pl.col("step").is_null())
-    n_after = int(outside["n_after"].sum())
-    left_over = work.filter(
-        pl.col("step").is_null(),
-        moment.is_null() | (moment < steps["ts_ns"][0]),
-    )
+    ends = work.group_by("step").agg((pl.col("ts_ns") + pl.col("dur_ns")).max().alias("device_end"))
+    is_after = launched_after(work, steps)
+    left_over = work.filter(pl.col("step").is_null() & ~is_after)
     left_over_end = left_over.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item()
     start = max(steps["ts_ns"][0], left_over_end or 0)
     cuts = (
@@ -98,7 +87,7 @@ def window_of(trace: Trace, work: pl.DataFrame) -> Window:
         ),
         n_left_over=left_over.height,
         annotated=True,
-        n_launched_after=n_after,
+        n_launched_after=int(is_after.sum()),
     )
 
 

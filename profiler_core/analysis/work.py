@@ -56,8 +56,8 @@ def _device_work(trace: Trace) -> pl.DataFrame:
         work = outermost_operators(trace).filter(
             ~pl.col("name").cast(pl.String).is_in(_ALLOCATIONS)
         )
-        return _assign_steps(work, host_steps(trace), moment="ts_ns")
-    return _assign_steps(_with_launches(trace), host_steps(trace), moment="launch_ts_ns")
+        return _assign_steps(work, host_steps(trace))
+    return _assign_steps(_with_launches(trace), host_steps(trace))
 
 
 def host_steps(trace: Trace) -> pl.DataFrame:
@@ -77,6 +77,27 @@ def _host_steps(trace: Trace) -> pl.DataFrame:
         .with_row_index("step")
         .with_columns(pl.col("step").cast(pl.Int32))
     )
+
+
+def launched_after(work: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
+    """Of each row of the work: is it in no step because it was launched after the last one?
+
+    What is in no step and not this is left over from before the steps. An event without a launch
+    is what the event before it in its stream is, as for its step.
+
+    Args:
+        work: of `device_work`.
+        steps: of `host_steps`; one or more.
+    """
+    launched = pl.col(_moment(work)).forward_fill().over("device", "stream")
+    is_after = (launched > steps["end_ns"].max()).fill_null(value=False)
+    return work.select(after=pl.col("step").is_null() & is_after)["after"]
+
+
+def _moment(work: pl.DataFrame) -> str:
+    """The column by which work is in a step: where nothing is linked, all there is is the overlap."""
+    is_linked = work["launch_ts_ns"].null_count() < work.height
+    return "launch_ts_ns" if is_linked else "ts_ns"
 
 
 def is_wrapper(operator: str) -> bool:
@@ -162,11 +183,10 @@ def _without_compiling(outermost: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFra
     return first.filter((pl.col("compiles_ns") >= pl.col("end")).fill_null(True))
 
 
-def _assign_steps(work: pl.DataFrame, steps: pl.DataFrame, moment: str) -> pl.DataFrame:
+def _assign_steps(work: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     if steps.height == 0:
         return work.with_columns(pl.lit(0, pl.Int32()).alias("step"))
-    if work[moment].null_count() == work.height:  # nothing is linked: all there is is the overlap
-        moment = "ts_ns"
+    moment = _moment(work)
     at = work[moment]
     before, after = -1, steps.height
     number = steps["ts_ns"].search_sorted(at.fill_null(0), side="right").cast(pl.Int32) - 1

@@ -1,12 +1,13 @@
 """The details of one event: its operator, its launch, its step and its launch arrows."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 from profiler_core.analysis.graph_replays.launched import captured_call
 from profiler_core.analysis.source_lines import source_lines
+from profiler_core.analysis.work import device_work, host_steps, launched_after
 from profiler_core.model.trace import Trace
 from profiler_core.timeline.index import Index
 from profiler_core.timeline.layout import StepRange, Track
@@ -15,6 +16,9 @@ from profiler_core.timeline.layout import StepRange, Track
 # lines are a smear.
 MAX_LINKS = 200
 _SHAPES = ("name", "input_dims", "input_types")
+
+# Why a device event counts in no step: its launch is not in the trace, or outside of all steps.
+Uncounted = Literal["launched before the trace", "launched before the steps", "launched after"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class Event:
     ts_ns: int
     dur_ns: int
     track: Track
-    step: StepRange | None  # of a device event the step that launched it; else the step around it
+    step: StepRange | None  # of a device event the one it is counted in; else the one around it
+    uncounted: Uncounted | None  # of a device event in a trace with steps that is in none of them
     launch_name: str | None
     launch_delay_ns: int | None  # start - end of the launch call; negative: it overlapped
     operators: tuple[str, ...]  # around the launch (or the event itself), outermost first
@@ -79,6 +84,7 @@ def event(trace: Trace, index: Index, table: str, row: int) -> Event | None:
     elif track.kind == "thread":
         launched = _launched_in(trace, track, ts_ns, ts_ns + dur_ns, facts.get("correlation"))
     moment = launch if launch is not None else {**facts, "ts_ns": ts_ns}
+    step, uncounted = _counted(trace, index, row) if table == "device" else (None, None)
     captured = captured_call(trace, row) if table == "device" else None
     host, around = (trace, moment) if captured is None else (captured.host, captured.call)
     operators = _operators_at(host, around) if table in ("device", "runtime", "ops") else None
@@ -92,7 +98,8 @@ def event(trace: Trace, index: Index, table: str, row: int) -> Event | None:
         ts_ns=ts_ns,
         dur_ns=dur_ns,
         track=track,
-        step=_step_at(index, moment["ts_ns"]),
+        step=step if table == "device" else _step_around(index, table, ts_ns),
+        uncounted=uncounted,
         launch_name=None if launch is None else str(launch["name"]),
         launch_delay_ns=(None if launch is None else ts_ns - launch["ts_ns"] - launch["dur_ns"]),
         operators=() if operators is None else tuple(operators["name"].cast(pl.String)),
@@ -175,8 +182,24 @@ def _innermost_with_shapes(
     return {key: str(row[key]) for key in _SHAPES if row[key] is not None}
 
 
-def _step_at(index: Index, moment_ns: object) -> StepRange | None:
-    if not isinstance(moment_ns, int):
+def _counted(
+    trace: Trace, index: Index, row: int
+) -> tuple[StepRange, None] | tuple[None, Uncounted | None]:
+    """The step that all totals count a device event in, or why they count it in none."""
+    if not index.layout.steps:
+        return None, None
+    work = device_work(trace)
+    number, launch_ns = work["step"][row], work["launch_ts_ns"][row]
+    if number is not None:
+        return index.layout.steps[number], None
+    if launched_after(work, host_steps(trace))[row]:
+        return None, "launched after"
+    return None, "launched before the trace" if launch_ns is None else "launched before the steps"
+
+
+def _step_around(index: Index, table: str, moment_ns: int) -> StepRange | None:
+    """Of an event of the host; a range of the device may lie in a step that did not launch it."""
+    if table == "gpu_annotations":
         return None
     for step in index.layout.steps:
         if step.ts_ns <= moment_ns < step.end_ns:

@@ -94,3 +94,15 @@ def test_work_launched_after_the_last_step_is_in_no_total():
 def test_operators_on_the_cpu_after_the_last_step_leave_the_window_alone():
     found = find_window(a_trace(annotations=[step(0, 0, 100)], ops=[op(150, 5, "aten::empty")]))
     assert (found.dur_ns, found.n_left_over, found.n_launched_after) == (100, 0, 1)
+
+
+def test_what_follows_work_launched_after_the_steps_is_not_left_over_from_before_them():
+    """The window began where it ended, and all steps were empty."""
+    trace = a_trace(
+        annotations=[step(0, 0, 10)],
+        runtime=[launch(5, 1, 1), launch(20, 1, 2)],
+        device=[kernel(6, 1, 1), kernel(30, 5, 2), kernel(40, 5)],
+    )
+    window = find_window(trace)
+    assert (window.start_ns, window.end_ns) == (0, 10)
+    assert (window.n_left_over, window.n_launched_after) == (0, 2)

@@ -61,3 +61,40 @@ def test_a_row_that_is_not_there_is_no_event(tmp_path):
     trace, index = a_traced_step(tmp_path)
     assert event(trace, index, "device", 99) is None
     assert event(trace, index, "memory", 0) is None
+
+
+def test_a_device_event_is_in_the_step_that_counts_it_wherever_it_starts(tmp_path):
+    """An event from before the profiler was "into step 3", which had begun on the host."""
+    trace = a_trace(
+        annotations=[step(3, 100, 100), step(4, 210, 90)],
+        runtime=[launch(50, 5, 1), launch(150, 5, 2), launch(205, 1, 3), launch(310, 5, 4)],
+        device=[
+            kernel(120, 5),
+            kernel(130, 5, 1),
+            kernel(220, 5, 2),
+            kernel(230, 5),
+            kernel(240, 5, 3),
+            kernel(320, 5, 4),
+        ],
+        gpu_annotations=[{**kernel(220, 5), "name": "ProfilerStep#3"}],
+    )
+    build_index(trace, tmp_path / "index")
+    index = open_index(tmp_path / "index")
+    events = [event(trace, index, "device", row) for row in range(6)]
+    assert [found.step and found.step.name for found in events] == [
+        None,
+        None,
+        "ProfilerStep#3",  # inside step 4's range
+        "ProfilerStep#3",  # without a launch: as the event before it
+        "ProfilerStep#3",  # launched between the two
+        None,
+    ]
+    assert [found.uncounted for found in events] == [
+        "launched before the trace",
+        "launched before the steps",
+        None,
+        None,
+        None,
+        "launched after",
+    ]
+    assert event(trace, index, "gpu_annotations", 0).step is None

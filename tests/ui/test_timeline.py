@@ -217,6 +217,30 @@ def test_the_tensor_that_a_product_writes_into_is_none_of_its_inputs(tmp_path):
     assert facts["Input shapes"] == read
 
 
+@pytest.mark.parametrize(
+    ("row", "starts"),
+    [
+        (
+            0,
+            "150 ns after the start of the trace, in no step and not counted: "
+            "it was launched before the profiler began",
+        ),
+        (1, "60 ns into step 3"),
+        (2, "20 ns after step 3 ended on the host, and counted in that step"),
+    ],
+)
+def test_where_an_event_starts_is_told_from_the_step_that_counts_it(tmp_path, row, starts):
+    trace = a_trace(
+        annotations=[step(3, 100, 100), step(4, 210, 90)],
+        runtime=[launch(150, 5, 1), launch(170, 5, 2)],
+        device=[kernel(150, 5), kernel(160, 5, 1), kernel(220, 5, 2)],
+    )
+    build_index(trace, tmp_path / "index")
+    run = SceneRun(0, "eager", "baseline", "#123456", "token", open_index(tmp_path / "index"))
+    picked = Picked(0, event(trace, run.index, "device", row))
+    assert dict(panels.event_facts(picked, [run]))["Starts"] == starts
+
+
 def test_what_the_file_did_not_have_whole_is_said(tmp_path):
     trace = a_trace(device=[kernel(0, 10)])
     cut = replace(trace, tally=Tally(3, {"no duration": 2}, {"cut short": 1}))

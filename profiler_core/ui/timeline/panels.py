@@ -3,7 +3,7 @@
 It is also how a screen reader gets at both: everything here is text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import streamlit as st
@@ -12,6 +12,7 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.operator_arguments import inputs_and_results
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.spreadsheet import harmless
+from profiler_core.timeline.event import Uncounted
 from profiler_core.timeline.host_categories import HOST_CATEGORIES
 from profiler_core.timeline.span import SpanRow, busy_in_span
 from profiler_core.ui.timeline.component import Picked
@@ -94,11 +95,26 @@ def _occupancy(pct: float | None) -> str | None:
     return f"{pct:.0f} %" if pct > 0 else "not known: the profiler made no estimate"
 
 
+_UNCOUNTED: Mapping[Uncounted, str] = {
+    "launched before the trace": "it was launched before the profiler began",
+    "launched before the steps": "it was launched before the first one",
+    "launched after": "it was launched after the last one",
+}
+
+
 def _start(picked: Picked) -> str:
+    """Within its step's range on the host, else how far from it: the device runs behind."""
     event = picked.event
     if event.step is None or event.start_in_step_ns is None:
-        return f"{format_duration(event.ts_ns)} after the start of the trace"
+        of_trace = f"{format_duration(event.ts_ns)} after the start of the trace"
+        why = event.uncounted and _UNCOUNTED[event.uncounted]
+        return f"{of_trace}, in no step and not counted: {why}" if why else of_trace
     name = event.step.name.replace("ProfilerStep#", "step ")
+    late_ns = event.ts_ns - event.step.end_ns
+    if late_ns >= 0:
+        return (
+            f"{format_duration(late_ns)} after {name} ended on the host, and counted in that step"
+        )
     return f"{format_duration(event.start_in_step_ns)} into {name}"
 
 
