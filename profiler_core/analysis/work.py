@@ -95,7 +95,7 @@ def launched_after(work: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
 
 
 def _moment(work: pl.DataFrame) -> str:
-    """The column by which work is in a step: where nothing is linked, the overlap is all there is."""
+    """The column that says which step work is in: where nothing is linked, its own start."""
     is_linked = work["launch_ts_ns"].null_count() < work.height
     return "launch_ts_ns" if is_linked else "ts_ns"
 
