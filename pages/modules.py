@@ -58,7 +58,13 @@ with page(SPEC) as first_line:
         answer.html(f"<p class=fs-note>{NO_MODULES}</p>")
     if view == LAYERS and not words:
         show_figure(
-            module_icicle(tree, shown.labels, colors(), is_pair=shown.is_pair),
+            module_icicle(
+                tree,
+                shown.labels,
+                colors(),
+                is_pair=shown.is_pair,
+                beside=shown.beside,
+            ),
             key="module_icicle",
             alt=f"Device time {tree.span} by module in each run, boxes as wide as their time; the "
             "table below has the numbers.",

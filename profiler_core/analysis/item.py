@@ -12,10 +12,13 @@
     rank:1.3                               a rank of a job: run, rank
     rank:1.3.0                             one step of it: its place among the profiled steps
 
-A run is its place in the comparison: 0 is the baseline, 1 the first candidate.
+A run is its place in the comparison: 0 is the baseline, 1 the first candidate. What all runs have
+by name can be told beside another candidate than that which pages show first:
+
+    module@2:encoder.layer.3               the same module beside the second candidate
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Literal, get_args
 
@@ -24,6 +27,7 @@ ItemKind = Literal[
 ]
 
 _KINDS = frozenset(get_args(ItemKind))
+_OF_CANDIDATE = frozenset(("kernel", "operator", "module", "source"))
 _LONGEST_KEY = 120  # characters; a C++ template's name may have thousands
 _LONGEST_TEXT = 600  # of an address
 _LARGEST = 10**9
@@ -35,11 +39,32 @@ class Item:
 
     kind: ItemKind
     key: str
+    of: int | None = None  # place of the candidate beside which it is told; None: the first shown
 
     @property
     def text(self) -> str:
         """As an address holds it; `read_item` reads it again."""
-        return f"{self.kind}:{self.key}"
+        candidate = "" if self.of is None else f"@{self.of}"
+        return f"{self.kind}{candidate}:{self.key}"
+
+    @property
+    def is_by_name(self) -> bool:
+        """Do all runs have it by its name, so that it can be told beside any candidate?"""
+        return self.kind in _OF_CANDIDATE
+
+    @property
+    def candidate(self) -> int | None:
+        """Place of the candidate that it is of or told beside; None: none, or the first shown."""
+        return self.of or self.run or None
+
+    @property
+    def named(self) -> "Item":
+        """The same beside no candidate in particular, as findings name it."""
+        return replace(self, of=None)
+
+    def beside(self, candidate: int | None) -> "Item":
+        """The same told beside a candidate; what is of one run stays as it is."""
+        return replace(self, of=candidate) if self.is_by_name else self
 
     @property
     def is_of_run(self) -> bool:
@@ -63,10 +88,13 @@ class Item:
 
 def read_item(text: str) -> Item | None:
     """The item that an address names; None where it names none: links are typed and cut."""
-    kind, colon, key = text.partition(":")
+    head, colon, key = text.partition(":")
+    kind, at, candidate = head.partition("@")
     if not colon or kind not in _KINDS or not key or len(text) > _LONGEST_TEXT:
         return None
-    return Item(kind, key)  # type: ignore[arg-type]  # it is one of the kinds
+    if at and (kind not in _OF_CANDIDATE or not _is_number(candidate) or not int(candidate)):
+        return None
+    return Item(kind, key, int(candidate) if at else None)  # type: ignore[arg-type]  # it is one
 
 
 def kernel_item(name: str) -> Item:

@@ -23,7 +23,12 @@ _WIDE_HEAD = 0.45  # of the figure: name and time of a run, beside a dossier
 
 
 def module_icicle(
-    tree: ModuleTree, labels: Sequence[str], palette: Palette, *, is_pair: bool
+    tree: ModuleTree,
+    labels: Sequence[str],
+    palette: Palette,
+    *,
+    is_pair: bool,
+    beside: int | None = None,
 ) -> go.Figure:
     """Boxes as wide as their time; of a pair the candidate's boxes say faster or slower in colour.
 
@@ -34,6 +39,7 @@ def module_icicle(
         labels: what they are called.
         palette: of the page.
         is_pair: draw both sides; else the candidate's alone.
+        beside: place of the one of several candidates beside which dossiers tell of a module.
     """
     figure = new_figure(palette)
     sides = (0, 1) if is_pair else (1,)
@@ -50,7 +56,9 @@ def module_icicle(
             parents=["" if not row.path else row.above or "step" for row in rows],
             labels=[plotly_text(_label(row)) for row in rows],
             values=[row.sides[side].time_ns for row in rows],
-            customdata=[module_item(row.path).text if row.path else "" for row in rows],
+            customdata=[
+                module_item(row.path).beside(beside).text if row.path else "" for row in rows
+            ],
             hovertext=[_hover(row, side, total, labels, tree) for row in rows],
             **icicle_style(fills, palette),
             domain={"x": [left, right]},

@@ -263,3 +263,28 @@ def test_findings_keep_the_width_beside_a_dossier_and_rows_stand_level(
     at_rest(page)
     assert all(width > 0.7 for width, _ in page.evaluate(_FINDINGS))
     assert page.evaluate(_UNEVEN_ROWS) == []
+
+
+def test_a_row_is_told_beside_the_candidate_that_the_page_shows(page: Page, server: Server) -> None:
+    """The dossier of a row of `default` was told beside reduce-overhead, which gained less."""
+    three = {**CNN, "candidate": ["sample/customcnn/default", "sample/customcnn/reduce-overhead"]}
+    page.goto(server.link("modules", **three, find="head", of="1"))
+    ready(page)
+    _first_row(page)
+    answer = panel(page).locator(".fs-dossier-answer")
+    expect(answer).to_contain_text(re.compile(r"→ 1\.9.*in default"))
+    panel(page).get_by_role("link", name="reduce-overhead", exact=True).click()
+    expect(answer).to_contain_text(re.compile(r"→ 2\.25.*in reduce-overhead"))
+    page.locator(".st-key-fs_modules_candidate").get_by_text("reduce-overhead").click()
+    page.wait_for_url(re.compile("of=2"))
+    ready(page)
+    expect(answer).to_contain_text("in reduce-overhead")
+    page.locator(".st-key-fs_modules_candidate").get_by_text("default", exact=True).click()
+    page.wait_for_url(re.compile("of=1"))
+    expect(answer).to_contain_text("in default")
+    page.go_back()
+    expect(answer).to_contain_text("in reduce-overhead")
+    expect(
+        page.locator(".st-key-fs_modules_candidate [aria-checked=true], "
+                     ".st-key-fs_modules_candidate [kind*=Active]").first
+    ).to_contain_text("reduce-overhead")  # fmt: skip

@@ -187,3 +187,27 @@ def test_a_row_more_than_the_height_allows_is_shown_whole():
     """Half of the last one of fourteen kernels stood below the edge."""
     assert frame_height(14, most_px=460) == 468
     assert frame_height(15, most_px=460) == 460
+
+
+@pytest.mark.parametrize(
+    ("address", "of"),
+    [
+        ({"of": "1"}, "default"),
+        ({"of": "2"}, "reduce-overhead"),
+        ({"of": "default"}, "default"),  # as links of earlier versions have it
+        ({"item": "module@1:head"}, "default"),
+        ({"item": "module@2:head"}, "reduce-overhead"),
+        ({"item": "group:1.0"}, "default"),
+        ({"item": "module@1:head", "of": "2"}, "reduce-overhead"),
+    ],
+)
+def test_the_address_says_which_candidate_is_shown(address, of):
+    runs = [f"sample/customcnn/{variant}" for variant in ("eager", "default", "reduce-overhead")]
+    app = opened("modules", baseline=runs[0], candidate=runs[1:], **address)
+    assert app.button_group(key="fs_modules_candidate").value == (
+        ["default", "reduce-overhead"].index(of)
+    )
+    row = app.dataframe[0].value
+    # 1.90 us by the trace of default, 2.25 by that of reduce-overhead
+    head = row[[name.strip() == "head" for name in row["name"]]].iloc[0]
+    assert round(head["t1"], 2) == {"default": 1.90, "reduce-overhead": 2.25}[of]

@@ -164,6 +164,7 @@ class Dossier:
     times: tuple[RunTime, ...] = ()
     is_of_cpu: bool = False  # no run has device events: operators are the work
     span: Span = PER_STEP  # what its times are of
+    beside: int | None = None  # place of the one of several candidates that it leads on beside
     modules: tuple[str, ...] = ()
     # Module or label of a source line -> the runs in which it runs there, where these are not all.
     runs_at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

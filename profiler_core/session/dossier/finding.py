@@ -105,7 +105,7 @@ def findings_about(comparison: Comparison, item: Item) -> tuple[StandsOut, ...]:
         StandsOut(finding, comparison.labels[run] if has_several else "")
         for run in runs
         for finding in findings_of(comparison, run)
-        if item in finding.items
+        if item.named in finding.items
     )
 
 

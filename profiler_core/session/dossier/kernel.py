@@ -86,7 +86,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     present = [side for side in sides if side.calls.n]
     rooflines, launches = _rooflines(present, row), _launches(present)
     told = [side for side in present if run in (None, side.number)]
-    shown, numbers = _groups(comparison, row)
+    shown, numbers = _groups(comparison, row, item.of or run or None)
     pair = None if shown is None else shown.pair
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
     places = places_of_kernel(comparison, row.name)
@@ -364,17 +364,17 @@ def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
     )  # fmt: skip
 
 
-def _groups(comparison: Comparison, row: KernelRow) -> tuple[LedgerRuns | None, list[int]]:
-    """The first runs whose groups have it, the leading pair before the others, and which groups."""
+def _groups(
+    comparison: Comparison, row: KernelRow, of: int | None
+) -> tuple[LedgerRuns | None, list[int]]:
+    """The first runs whose groups have it, a given candidate's before others, and which groups."""
     first = None
-    for shown in ledgers_of(comparison):
+    for shown in ledgers_of(comparison, of):
         first = first or shown
         numbers = [
             number
             for number, group in enumerate(shown.groups)
-            if any(
-                kernel.name == row.name for side in shown.sides_of(group) for kernel in side.kernels
-            )
+            if row.name in {call.name for side in shown.sides_of(group) for call in side.kernels}
         ]
         if numbers:
             return shown, numbers

@@ -60,9 +60,15 @@ class LedgerRuns:
         return tuple(both[side] for side in self.sides)
 
 
-def pairs_with_ledger(comparison: Comparison) -> Iterator[Pair]:
-    """The pairs that can be matched, that which pages show first before the others."""
-    first = comparison.shown_first
+def pairs_with_ledger(comparison: Comparison, of: int | None = None) -> Iterator[Pair]:
+    """The pairs that can be matched, one before the others.
+
+    Args:
+        comparison: of the runs.
+        of: the candidate of that one, by its place; None: that which pages show first.
+    """
+    is_one = of is not None and 0 < of <= len(comparison.pairs)
+    first = of - 1 if of is not None and is_one else comparison.shown_first
     for pair in sorted(comparison.pairs, key=lambda pair: pair.number != first):
         if pair.not_explained is not None:
             continue
@@ -73,9 +79,9 @@ def pairs_with_ledger(comparison: Comparison) -> Iterator[Pair]:
         yield pair
 
 
-def ledgers_of(comparison: Comparison) -> Iterator[LedgerRuns]:
+def ledgers_of(comparison: Comparison, of: int | None = None) -> Iterator[LedgerRuns]:
     """Those of `pairs_with_ledger`; without any candidate that of the run alone."""
-    yield from map(LedgerRuns.of_pair, pairs_with_ledger(comparison))
+    yield from map(LedgerRuns.of_pair, pairs_with_ledger(comparison, of))
     alone = ledger_of_run_alone(comparison)
     if alone is not None:
         yield alone

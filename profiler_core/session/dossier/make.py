@@ -51,7 +51,23 @@ def _made(comparison: Comparison, item: Item) -> Dossier:
     if made.advice is not None:  # its own; that of a finding about several may be for another
         every = tuple(replace(each, finding=replace(each.finding, advice="")) for each in every)
     span = comparison.compared_span
-    return replace(made, findings=every, is_of_cpu=_is_of_cpu(comparison), span=span)
+    made = replace(made, findings=every, is_of_cpu=_is_of_cpu(comparison), span=span)
+    return _beside_one(made, item.candidate) if len(comparison.pairs) > 1 else made
+
+
+def _beside_one(made: Dossier, candidate: int | None) -> Dossier:
+    """Leading on to things beside the same candidate; None: beside that which is shown first."""
+    relations = (
+        replace(
+            relation,
+            entries=tuple(
+                replace(entry, item=entry.item and entry.item.beside(candidate))
+                for entry in relation.entries
+            ),
+        )
+        for relation in made.relations
+    )
+    return replace(made, relations=tuple(relations), beside=candidate)
 
 
 def _is_of_cpu(comparison: Comparison) -> bool:

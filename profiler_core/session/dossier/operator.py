@@ -160,7 +160,7 @@ def _name(item: Item, works: Sequence[OpWork], groups: Sequence[FusionGroup]) ->
 
 def _groups(comparison: Comparison, item: Item) -> tuple[LedgerRuns | None, list[int]]:
     """The first runs whose groups have it, and which; None: no groups do."""
-    of_runs = ((shown, _numbers(shown.groups, item)) for shown in ledgers_of(comparison))
+    of_runs = ((shown, _numbers(shown.groups, item)) for shown in ledgers_of(comparison, item.of))
     return next(((shown, numbers) for shown, numbers in of_runs if numbers), (None, []))
 
 

@@ -61,7 +61,12 @@ def module_dossier(comparison: Comparison, item: Item) -> Dossier:
 
     Its times are its own shares of the groups, which may work for other modules too.
     """
-    return _of_place(comparison, item, "module", lambda shown: _module_place(shown, item))
+    return _of_place(
+        comparison,
+        item,
+        "module",
+        lambda shown: _module_place(shown, item, _in_last(comparison, shown)),
+    )
 
 
 def source_dossier(comparison: Comparison, item: Item) -> Dossier:
@@ -70,13 +75,18 @@ def source_dossier(comparison: Comparison, item: Item) -> Dossier:
     Raises:
         NothingToAnalyse: no group comes from it, and no snapshot has it.
     """
-    shown = list(ledgers_of(comparison))
+    shown = list(ledgers_of(comparison, item.of))
     if not any(_line_place(each, item).numbers for each in shown):
         first = shown[:1]
         caller = caller_dossier(comparison, item, lambda line: _times_in_groups(first, line))
         if caller is not None:
             return caller
-    return _of_place(comparison, item, "source line", lambda shown: _line_place(shown, item))
+    return _of_place(
+        comparison,
+        item,
+        "source line",
+        lambda shown: _line_place(shown, item, _in_last(comparison, shown)),
+    )
 
 
 def _times_in_groups(first: Sequence[LedgerRuns], line: Item) -> tuple[RunTime, ...]:
@@ -85,10 +95,19 @@ def _times_in_groups(first: Sequence[LedgerRuns], line: Item) -> tuple[RunTime, 
     return next((place.times for place in places if place.numbers), ())
 
 
-def _module_place(shown: LedgerRuns, item: Item) -> Place:
+def _in_last(comparison: Comparison, shown: LedgerRuns) -> str:
+    """As " in default" of one candidate of several; "": there is one at most."""
+    return f" in {shown.labels[-1]}" if len(comparison.pairs) > 1 else ""
+
+
+def _module_place(shown: LedgerRuns, item: Item, in_last: str) -> Place:
     tree = shown.divided.modules
     row = next(
-        (row for row in (*tree.rows, *tree.by_class) if row.path and module_item(row.path) == item),
+        (
+            row
+            for row in (*tree.rows, *tree.by_class)
+            if row.path and module_item(row.path) == item.named
+        ),
         None,
     )
     if row is None:
@@ -96,7 +115,7 @@ def _module_place(shown: LedgerRuns, item: Item) -> Place:
             n for n, group in enumerate(shown.groups) if is_in_module(group.module, item.key)
         ]
         times = times_of_groups(shown, [shown.groups[number] for number in numbers])
-        return Place(numbers, times, item.key, times_answer(times, tree.span))
+        return Place(numbers, times, item.key, times_answer(times, tree.span, in_last=in_last))
     times = tuple(
         RunTime(
             run,
@@ -117,7 +136,7 @@ def _module_place(shown: LedgerRuns, item: Item) -> Place:
         row.groups,
         times,
         row.path,
-        untold_sentence(tree, labels) or times_answer(times, tree.span),
+        untold_sentence(tree, labels) or times_answer(times, tree.span, in_last=in_last),
         (*functions, *module_about(row, zip(shown.labels, shown.sides, strict=True), tree.span)),
         "" if is_whole else "work for other modules",
         None if shown.pair is not None else _modules_in(shown, row),
@@ -143,7 +162,7 @@ def _modules_in(shown: LedgerRuns, row: ModuleRow) -> Relation:
     return Relation("modules", shown.labels, tuple(entries))
 
 
-def _line_place(shown: LedgerRuns, item: Item) -> Place:
+def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
     groups = shown.groups
     label_of = {
         number: label
@@ -163,7 +182,8 @@ def _line_place(shown: LedgerRuns, item: Item) -> Place:
     unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
     span = shown.divided.ledger.span
     about = line_about(tuple(others), unplaced_ns, span, is_pair=shown.pair is not None)
-    return Place(tuple(label_of), times, title, times_answer(times, span), about)
+    answer = times_answer(times, span, in_last=in_last)
+    return Place(tuple(label_of), times, title, answer, about)
 
 
 def _of_place(
@@ -172,10 +192,9 @@ def _of_place(
     kind: Literal["module", "source line"],
     place_of: Callable[[LedgerRuns], Place],
 ) -> Dossier:
-    for shown in ledgers_of(comparison):
-        place = place_of(shown)
-        if not place.numbers:
-            continue
+    of_runs = ((shown, place_of(shown)) for shown in ledgers_of(comparison, item.of))
+    places = [(shown, place) for shown, place in of_runs if place.numbers]
+    for shown, place in places[:1]:
         groups = [shown.groups[number] for number in place.numbers]
         log = shown.told_by
         sources = (
@@ -190,7 +209,7 @@ def _of_place(
             title=place.title,
             answer=place.answer,
             about=(*place.about, *groups_beside(comparison, shown, place.numbers)),
-            times=place.times,
+            times=_with_others(place, [other for _, other in places[1:]]),
             modules=modules_of(groups) if kind == "source line" else (),
             relations=_relations(shown, place, groups),
             sources=sources,
@@ -208,6 +227,12 @@ def _of_place(
         remedy="Groups know their lines and modules by the compiled run's structured log "
         "(TORCH_TRACE): capture with it, or choose the runs that the link was made for.",
     )
+
+
+def _with_others(place: Place, others: Sequence[Place]) -> tuple[RunTime, ...]:
+    """The times of a pair with those of the other candidates, in the order of the runs."""
+    further = (other.times[-1] for other in others)
+    return tuple(sorted((*place.times, *further), key=lambda time: time.run))
 
 
 def _relations(

@@ -13,7 +13,7 @@ from profiler_core.analysis.dossier.record import (
     Related,
     Relation,
 )
-from profiler_core.analysis.item import module_item, source_item
+from profiler_core.analysis.item import Item, module_item, source_item
 from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.wording.operator import callers_text
@@ -117,9 +117,17 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         link=item_link,
         clipped=clipped,
         callers_text=callers_text,
-        module_item=module_item,
-        source_item=source_item,
+        others=_others(dossier),
+        module_item=lambda path: module_item(path).beside(dossier.beside),
+        source_item=lambda label: source_item(label).beside(dossier.beside),
     )
+
+
+def _others(dossier: Dossier) -> dict[int, Item]:
+    """Run -> the same beside it, where several candidates have it."""
+    candidates = {time.run for time in dossier.times if time.run and time.time_ns is not None}
+    others = {run: dossier.item.beside(run) for run in candidates}
+    return others if len(candidates) > 1 and dossier.item.is_by_name else {}
 
 
 def _counted(dossier: Dossier) -> str:

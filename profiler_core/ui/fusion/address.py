@@ -4,6 +4,8 @@
 alone. The filters' widgets bind their own parameters (filters.py).
 """
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from profiler_core.analysis.item import group_item
@@ -15,16 +17,20 @@ _BESIDE = "beside"
 _RUNS = "fs_fusion_runs"  # what the page showed last in this session
 
 
-def candidate_in_url(n_candidates: int, default: int) -> int:
-    """Whose groups are listed, counted from 0.
+def candidate_in_url(labels: Sequence[str], default: int) -> int:
+    """Which candidate is shown, counted from 0: of an open dossier that which it is beside.
 
     Args:
-        n_candidates: how many there are.
-        default: whose where the URL names none.
+        labels: of the candidates; links of earlier versions name one by it.
+        default: which where the URL names none.
     """
-    text = st.query_params.get(OF, "")
-    number = int(text) - 1 if text.isascii() and text.isdigit() and len(text) < 6 else default
-    return number if 0 <= number < n_candidates else default
+    text, item = st.query_params.get(OF, ""), item_in_url()
+    number = default if item is None or item.candidate is None else item.candidate - 1
+    if text in labels:
+        number = labels.index(text)
+    elif text.isascii() and text.isdigit() and len(text) < 6:
+        number = int(text) - 1
+    return number if 0 <= number < len(labels) else default
 
 
 def group_in_url(candidate: int) -> int | None:

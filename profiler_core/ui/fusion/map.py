@@ -35,7 +35,7 @@ def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
     n = len(choice.candidates)
     first = choice.comparison.shown_first
     forget_other_runs(tuple(entry.key for entry in choice.entries))
-    listed = candidate_in_url(n, first)
+    listed = candidate_in_url(choice.labels[1:], first)
     if n < 2:
         return tuple(range(n)), 0
     st.session_state["fusion_shown"] = _BESIDE if beside_in_url() else listed

@@ -8,12 +8,15 @@ from profiler_core.analysis.graph_replays.phases import Bucket
 from profiler_core.session.divided import Divided
 from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
-from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.cut_traces import cut_traces
+from profiler_core.ui.dossier.address import item_in_url, open_item
+from profiler_core.ui.fusion.address import OF, candidate_in_url
 from profiler_core.ui.fusion.data import fused
 from profiler_core.ui.links import plain_option
 from profiler_core.ui.reading import trace_path
+
+_CANDIDATE = "fs_modules_candidate"
 
 
 @dataclass(frozen=True)
@@ -24,12 +27,18 @@ class Shown:
     labels: tuple[str, str]  # of a run alone twice its own
     run: int  # the candidate's place in the comparison; 0: the run is alone
     whole: Run | Pair  # what it is divided of
+    is_one_of_many: bool = False  # candidates
     bucket: Bucket | None = None  # of a server's steps those that are shown; None: all
 
     @property
     def is_pair(self) -> bool:
         """Are there two runs to compare?"""
         return self.run > 0
+
+    @property
+    def beside(self) -> int | None:
+        """Place of the one of several candidates that dossiers tell beside; None: there is one."""
+        return self.run if self.is_one_of_many else None
 
     def of_steps(self, bucket: Bucket | None) -> "Shown":
         """The same of a server's steps of one phase and batch size; None: of all.
@@ -47,17 +56,29 @@ def choose_candidate(choice: Choice) -> int:
     n = len(choice.candidates)
     if n < 2:
         return 0
-    first = str(choice.comparison.shown_first + 1)
-    picked = st.segmented_control(
+    shown = candidate_in_url(choice.labels[1:], choice.comparison.shown_first)
+    st.session_state[_CANDIDATE] = shown
+    st.segmented_control(
         "Candidate",
-        [str(number + 1) for number in range(n)],
-        format_func=lambda number: plain_option(choice.labels[int(number)]),
-        default=first,
+        range(n),
+        format_func=lambda number: plain_option(choice.labels[number + 1]),
         required=True,
+        key=_CANDIDATE,
         label_visibility="collapsed",
-        **in_address("of", first),
+        on_change=_show_picked,
     )
-    return int(picked or first) - 1
+    return shown
+
+
+def _show_picked() -> None:
+    """Show the candidate that was picked, with the open dossier beside it too."""
+    picked, item = st.session_state[_CANDIDATE], item_in_url()
+    if picked is None:
+        return
+    if item is not None and item.is_by_name:
+        open_item(item.beside(picked + 1), of=str(picked + 1))
+    else:
+        st.query_params[OF] = str(picked + 1)
 
 
 def shown_of(choice: Choice, number: int) -> Shown:
@@ -77,4 +98,4 @@ def shown_of(choice: Choice, number: int) -> Shown:
             raise cut_traces([label])
         return Shown(alone.divided, (label, label), 0, alone)
     pair = fused(choice, number)
-    return Shown(pair.divided, pair.labels, number + 1, pair)
+    return Shown(pair.divided, pair.labels, number + 1, pair, len(choice.candidates) > 1)

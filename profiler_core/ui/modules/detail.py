@@ -17,6 +17,7 @@ _MOST = 40
 def opened_row(shown: Shown) -> ModuleRow | None:
     """The module that the address names; None: it names none of these."""
     item = item_in_url()
+    item = item.named if item is not None else None
     tree = shown.divided.modules
     rows = (*tree.rows[1:], *tree.by_class)
     return next((row for row in rows if row.path and module_item(row.path) == item), None)

@@ -67,7 +67,7 @@ def show_modules(rows: Sequence[ModuleRow], shown: Shown, *, as_tree: bool) -> N
         columns["class"] = [row.class_name for row in rows]
     if any(row.members or len(row.path) > _LONGEST_NAME for row in rows) and not as_tree:
         columns["path"] = [row.path or ", ".join(row.members[:3]) for row in rows]
-    items = [module_item(row.path) if row.path else None for row in rows]
+    items = [module_item(row.path).beside(shown.beside) if row.path else None for row in rows]
     _draw(columns, items, shown, "module_table", units)
 
 
@@ -166,7 +166,12 @@ def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     columns["copies"] = [round(row.per_step(row.n_copies[1], 1), 2) for row in rows]
     if any(row.is_only_in_candidate for row in rows):
         columns["only"] = ["new" if row.is_only_in_candidate else "" for row in rows]
-    _draw(columns, [operator_item(row.op) for row in rows], shown, "operator_table")
+    _draw(
+        columns,
+        [operator_item(row.op).beside(shown.beside) for row in rows],
+        shown,
+        "operator_table",
+    )
 
 
 def _add_times(
@@ -217,7 +222,8 @@ def _draw(
 ) -> None:
     n = len(items)
     opened = item_in_url()
-    position = items.index(opened) if opened is not None and opened in items else None
+    named = [item and item.named for item in items]
+    position = named.index(opened.named) if opened is not None and opened.named in named else None
     frame = pd.DataFrame(
         foreign_text({name: cells[:_MOST_ROWS] for name, cells in columns.items()})
     )
