@@ -86,7 +86,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     present = [side for side in sides if side.calls.n]
     rooflines, launches = _rooflines(present, row), _launches(present)
     told = [side for side in present if run in (None, side.number)]
-    shown, numbers = _groups(comparison, row, item.of or run or None)
+    shown, numbers = _groups(comparison, row, item, run)
     pair = None if shown is None else shown.pair
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
     places = places_of_kernel(comparison, row.name)
@@ -365,11 +365,11 @@ def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
 
 
 def _groups(
-    comparison: Comparison, row: KernelRow, of: int | None
+    comparison: Comparison, row: KernelRow, item: Item, run: int | None
 ) -> tuple[LedgerRuns | None, list[int]]:
-    """The first runs whose groups have it, a given candidate's before others, and which groups."""
+    """The first runs whose groups have it, those of the item or of `run` before others; which."""
     first = None
-    for shown in ledgers_of(comparison, of):
+    for shown in ledgers_of(comparison, item.of or run):
         first = first or shown
         numbers = [
             number
