@@ -4,14 +4,22 @@ Inductor splits a batch norm and the relu behind it into a reduction and a point
 both have `native_batch_norm … relu` in their names. Each is matched with one operator, so that
 alone the relu became slower and the batch norm faster by more than it was. Where two kernels with
 an operator in both names face two operators that are neighbours as they are, all are one group.
+
+Batch norms whose results are added, as those of both branches of a residual block, have kernels of
+their own for their means and variances, and one pointwise kernel for all else: it is handed a mean
+and a variance of each, by which it is known without a log to compute as many.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import prod
 
+from profiler_core.analysis.ledger.extents import Shape
 from profiler_core.analysis.ledger.match import Evidence, Match, Tie
 from profiler_core.analysis.ledger.program import Item
 from profiler_core.analysis.ledger.worth import NAMED_IN_KERNEL, worth_of_names
+
+_NORM = "batch_norm"
 
 
 def join_neighbours(a: Sequence[Item], b: Sequence[Item], match: Match) -> None:
@@ -25,6 +33,7 @@ def join_neighbours(a: Sequence[Item], b: Sequence[Item], match: Match) -> None:
     for operators, kernels, is_candidate in ((a, b, True), (b, a, False)):
         if any(item.by_kernel_name or item.part_of for item in kernels):
             _join(operators, kernels, match, is_candidate)
+            _join_normalisations(operators, kernels, match, is_candidate)
 
 
 def _join(
@@ -55,6 +64,50 @@ def _join(
                     units = (other.units, kernel.units)
                     evidence: Evidence = "source line" if kernel.part_of else "kernel name"
                     match.ties.append(Tie(*(units if is_candidate else units[::-1]), evidence))
+
+
+def _join_normalisations(
+    operators: Sequence[Item], kernels: Sequence[Item], match: Match, is_candidate: bool
+) -> None:
+    """Tie batch norms that one kernel computes from their means and variances to that kernel.
+
+    They are those of the kernels that reduced tensors of its size since the last such kernel; where
+    that are not as many as it is handed the results of, nothing says which they are.
+    """
+    faced = _facing(match, not is_candidate)
+    norm_of = {unit: item for item in operators if item.op == _NORM for unit in item.units}
+    reduced: defaultdict[Shape, list[Item]] = defaultdict(list)
+    for kernel in kernels:
+        if not kernel.by_kernel_name or _NORM not in kernel.inner or not kernel.shapes:
+            continue
+        if kernel.is_reduction:
+            reduced[kernel.shapes[0]].append(kernel)
+            continue
+        n_normalised = _n_normalised(kernel)
+        statistics = reduced.pop(_largest(kernel), []) if n_normalised else []
+        units = {unit for each in statistics for own in each.units for unit in faced.get(own, ())}
+        norms = sorted({norm_of[unit].units for unit in units if unit in norm_of})
+        if n_normalised == len(norms) == len(statistics) > 1:
+            for norm in norms:
+                ends = (norm, kernel.units)
+                match.ties.append(Tie(*(ends if is_candidate else ends[::-1]), "kernel name"))
+
+
+def _n_normalised(kernel: Item) -> int:
+    """Of how many batch norms a pointwise kernel is handed mean and variance, by its tensors.
+
+    A mean and a variance keep the axes of what they were reduced from: (1, 64, 1, 1) of
+    (32, 64, 56, 56).
+    """
+    largest = _largest(kernel)
+    kept = tuple(size if axis == 1 else 1 for axis, size in enumerate(largest))
+    n_kept = kernel.shapes.count(kept) if kept != largest else 0
+    n_normalised, odd = divmod(n_kept, 2)
+    return 0 if odd or kernel.shapes.count(largest) < n_normalised else n_normalised
+
+
+def _largest(kernel: Item) -> Shape:
+    return max(kernel.shapes, key=prod)
 
 
 def _does_both(

@@ -7,13 +7,17 @@ of a convolution's bias for its kernels, and its own were told as those of a rel
 """
 
 import gzip
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from profiler_core.analysis.ledger.folding import fold
-from profiler_core.analysis.ledger.operators import operator
+from profiler_core.analysis.ledger.fused_neighbours import join_neighbours
+from profiler_core.analysis.ledger.match import Match, Tie
+from profiler_core.analysis.ledger.operators import operator, operators_of_kernel
+from profiler_core.analysis.ledger.program import Item
 from profiler_core.analysis.work import device_work
 from profiler_core.session.comparison import Comparison
 from tests.analysis.ledger.pairs import CAPTURES
@@ -93,6 +97,87 @@ def test_a_batch_norm_and_its_relu_are_one_group_without_a_log():
         times.append([sum(side) for side in zip(*sides, strict=True)])
     for without, with_log in zip(*times, strict=True):
         assert without == pytest.approx(with_log, rel=0.06)
+
+
+def test_without_a_log_a_kernel_is_known_to_compute_both_branches_batch_norms():
+    """The kernel that normalises, adds and has the relu was wholly the second branch's.
+
+    It is handed a mean and a variance of both, by the operator around its launch in the file.
+    """
+    folders = [CAPTURES / f"resnet50_train.{mode}+amp+cl" for mode in ("eager", "default")]
+    file = gzip.decompress((folders[1] / "trace.json.gz").read_bytes())
+    of_both = {
+        event["name"]
+        for event in json.loads(file)["traceEvents"]
+        if event["name"].startswith("triton_poi")
+        and sum(shape[2:] == [1, 1] for shape in event["args"].get("Input Dims", ())) == 4
+    }
+    assert len(of_both) == 4  # one a stage
+    bare = Comparison.open([folder / "trace.json.gz" for folder in folders]).pairs[0]
+    logged = Comparison.open(folders).pairs[0]
+    sides: list[set[tuple[int, int]]] = []
+    for pair in (bare, logged):
+        groups = [
+            group
+            for group in pair.ledger.groups
+            if of_both & {kernel.name for kernel in group.candidate.kernels}
+        ]
+        for group in groups:
+            n_of = {each.op: each.n for each in group.baseline.operators}
+            assert n_of["aten::batch_norm"] == 2 * n_of["aten::add_"]
+        sides.append({(g.baseline.time_ns, g.candidate.time_ns) for g in groups})
+    assert sides[0] == sides[1]
+    assert len(sides[0]) == 4
+
+
+WHOLE, STATISTIC, WEIGHT = (64, 256, 56, 56), (1, 256, 1, 1), (256,)
+OF_ONE = (STATISTIC, STATISTIC, WEIGHT, WEIGHT)
+CHUNKS = (1, 256, 1, 1, 512)
+
+
+def _normalised(*kernels: tuple[str, tuple[tuple[int, ...], ...]]) -> list[tuple[int, ...]]:
+    """Batch norms that the last kernel is tied to; those before it reduce for one each."""
+    norms = [
+        Item("batch_norm", frozenset(), (number,), shapes=(WHOLE,))
+        for number in range(len(kernels) - 1)
+    ]
+    items = [
+        Item(name, operators_of_kernel(name), (number,), shapes=shapes, by_kernel_name=True)
+        for number, (name, shapes) in enumerate(kernels)
+    ]
+    ties = [Tie((number,), (number,), "kernel name") for number in range(len(norms))]
+    convolution = Item("convolution", frozenset(), (99,))  # the norms are no neighbours
+    match = Match(ties=ties)
+    join_neighbours([item for norm in norms for item in (norm, convolution)], items, match)
+    last = items[-1].units
+    return [tie.baseline for tie in match.ties if tie.candidate == last]
+
+
+REDUCES = ("triton_red_fused__native_batch_norm_legit_functional_3", (WHOLE, CHUNKS, CHUNKS))
+ADDS = "triton_poi_fused__native_batch_norm_legit_functional_add_relu_7"
+
+
+def test_a_kernel_is_tied_to_as_many_batch_norms_as_it_is_handed_statistics_of():
+    both = (ADDS, (WHOLE, WHOLE, *OF_ONE, WHOLE, *OF_ONE))
+    assert _normalised(REDUCES, REDUCES, both) == [(0,), (1,)]
+
+
+@pytest.mark.parametrize(
+    "kernels",
+    [
+        (REDUCES, REDUCES, (ADDS, (WHOLE, *OF_ONE, WHOLE, WHOLE))),  # adds the other one's result
+        (REDUCES, REDUCES, REDUCES, (ADDS, (WHOLE, WHOLE, *OF_ONE, WHOLE, *OF_ONE))),
+        (REDUCES, REDUCES, (ADDS, (WHOLE, WHOLE, *OF_ONE, WHOLE, STATISTIC))),
+        (REDUCES, REDUCES, (ADDS, ())),  # a replay: no shapes
+        (
+            (REDUCES[0], ((64, 64, 56, 56), CHUNKS, CHUNKS)),  # of a tensor of another size
+            REDUCES,
+            (ADDS, (WHOLE, WHOLE, *OF_ONE, WHOLE, *OF_ONE)),
+        ),
+    ],
+)
+def test_where_the_tensors_do_not_say_which_batch_norms_it_computes_it_is_tied_to_none(kernels):
+    assert _normalised(*kernels) == []
 
 
 def test_a_pool_that_reads_what_a_batch_norm_stored_is_a_group_of_its_own():
