@@ -28,6 +28,7 @@ from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.ranks.overlap import Overlap, overlap
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.shared_categories import sides_of, with_known_categories
+from profiler_core.analysis.span import PER_STEP
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.trace_notes import cut_clause
@@ -212,6 +213,9 @@ def pair_waterfall(
 ) -> Waterfall:
     """From the baseline's step to the candidate's, both on one clock; kinds as all runs share them.
 
+    On the profiler's where one was not timed, or its trace marks no steps: all that a trace holds
+    is no part of a step that was timed.
+
     Args:
         comparison: of both, and of whatever other candidates there are.
         number: which candidate.
@@ -229,7 +233,8 @@ def pair_waterfall(
         )
     time = comparison.candidates[number].step_time
     timed = None
-    if time.clock == "unprofiled" and time.baseline_ns is not None:
+    are_steps = left.span == right.span == PER_STEP
+    if time.clock == "unprofiled" and time.baseline_ns is not None and are_steps:
         timed = (float(time.baseline_ns), float(time.candidate_ns or 0))
     return waterfall((left, right), timed, ledger)
 

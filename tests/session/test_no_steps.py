@@ -6,6 +6,7 @@ Findings, the terminal, reports, dossiers and pages said "per step" of it, a not
 import gzip
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,43 @@ def test_beside_a_trace_with_steps_times_of_one_without_are_not_told(bare):
             why = (of_bare.time_ns, of_bare.n, of_bare.unknown)
             assert why == (None, None, "its trace marks no steps")
         assert any("marks no steps, so what one step takes" in text for text in each.missing)
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory):
+    """The same of runs whose steps were timed: their folders, with traces without marks."""
+    folder = tmp_path_factory.mktemp("timed")
+    for variant in VARIANTS:
+        run = shutil.copytree(SAMPLES / "bert" / variant, folder / variant)
+        trace = run / "trace.json.gz"
+        trace.write_bytes(gzip.compress(json.dumps(without_steps(trace)).encode(), 1))
+    return [folder / variant for variant in VARIANTS]
+
+
+def test_a_timed_step_is_not_divided_by_all_that_a_trace_holds(timed, capsys):
+    """5.63 ms were divided into 31.7 ms of kernels, "-26.4 ms beyond the unprofiled step"."""
+    pair = Comparison.open(timed).pairs[0]
+    assert pair.numbers.step_time.clock == "unprofiled"
+    waterfall = pair.waterfall
+    assert (waterfall.clock, waterfall.span) == ("profiled", "in the trace")
+    for side, path in enumerate(timed):
+        document = json.loads(gzip.decompress((path / "trace.json.gz").read_bytes()))
+        events = [e for e in document["traceEvents"] if e.get("cat") in ("kernel", "gpu_memset")]
+        work_ns = 1000 * sum(event["dur"] for event in events)  # on one stream
+        idle_ns = sum(
+            (row.baseline_ns, row.candidate_ns)[side]
+            for row in waterfall.rows
+            if row.key.startswith("idle")
+        )
+        total_ns = (waterfall.baseline_ns, waterfall.candidate_ns)[side]
+        assert total_ns == pytest.approx(work_ns + idle_ns, rel=0.01)
+        starts, ends = zip(*((e["ts"], e["ts"] + e["dur"]) for e in events), strict=True)
+        assert total_ns == pytest.approx(1000 * (max(ends) - min(starts)), rel=0.03)
+    assert not any("beyond" in row.label for row in waterfall.rows)
+    assert not any("took longer under the profiler" in note for note in waterfall.notes)
+    for finding in pair.findings or ():
+        assert finding.span == "in the trace"
+        assert "unprofiled step" not in finding.evidence
+    assert main(["compare", *map(str, timed)]) == 0
+    text = capsys.readouterr().out
+    assert re.search("energy of a step +3", text) and re.search("(?m)^time, profiled +38", text)

@@ -140,21 +140,22 @@ class Facts:
 
     @cached_property
     def clock(self) -> Clock:
-        """Unprofiled where the run was timed."""
-        return "profiled" if step_time_ns(self.record.measurement) is None else "unprofiled"
+        """Unprofiled where the run was timed and its trace marks the steps that were profiled.
+
+        What all of a trace holds is no part of a step that was timed.
+        """
+        is_timed = step_time_ns(self.record.measurement) is not None
+        return "unprofiled" if is_timed and self.summary.span == PER_STEP else "profiled"
 
     @cached_property
     def span(self) -> Span:
-        """What the amounts of its findings are of: where it was timed, they are brought to a step.
-
-        Else of all that is in a trace that marks no steps.
-        """
-        return PER_STEP if self.clock == "unprofiled" else self.summary.span
+        """What the amounts of its findings are of, as those of its trace."""
+        return self.summary.span
 
     @cached_property
     def step_ns(self) -> float:
         """Of a step, on `clock`."""
-        timed = step_time_ns(self.record.measurement)
+        timed = step_time_ns(self.record.measurement) if self.clock == "unprofiled" else None
         return timed if timed is not None else self.summary.profiled_step_ns
 
     @cached_property
