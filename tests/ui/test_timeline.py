@@ -215,6 +215,14 @@ def test_the_tensor_that_a_product_writes_into_is_none_of_its_inputs(tmp_path):
     facts = dict(panels.event_facts(Picked(0, event(trace, run.index, "ops", row)), [run]))
     read = " · ".join(f"{'×'.join(map(str, shape))} f32" for shape in handed[:2])
     assert facts["Input shapes"] == read
+    # What a generated kernel writes to is among what it is handed.
+    written = trace.ops.with_row_index("row").filter(
+        pl.col("name").cast(str).str.starts_with("triton_")
+    )
+    row = int(written["row"][0])
+    facts = dict(panels.event_facts(Picked(0, event(trace, run.index, "ops", row)), [run]))
+    assert "Input shapes" not in facts
+    assert facts["Argument shapes"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from html import escape
 import streamlit as st
 
 from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.ledger.graph_calls import is_generated
 from profiler_core.analysis.operator_arguments import inputs_and_results
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.spreadsheet import harmless
@@ -69,7 +70,8 @@ def event_facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str
         ("Launched by", event.launch_name),
         ("Launch delay", _delay(event.launch_delay_ns)),
         ("Launched", _launched(event.n_launched, event.launched_ns)),
-        ("Input shapes", inputs),
+        # A generated kernel is handed what it writes to among its inputs.
+        ("Argument shapes" if is_generated(event.shapes_of or "") else "Input shapes", inputs),
         ("Grid × block", _grid(event.grid, event.block)),
         ("Registers a thread", _count(event.registers_per_thread)),
         (
