@@ -17,7 +17,7 @@ from profiler_core.analysis.rows.table import Cell
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.verdict import verdict
 from profiler_core.analysis.wording.compilation import break_line
-from profiler_core.analysis.wording.findings import together_text
+from profiler_core.analysis.wording.findings import amounts_text
 from profiler_core.analysis.wording.sentence import plain as words
 from profiler_core.analysis.wording.verdict import details, headline, statement
 from profiler_core.markdown_text import plain
@@ -114,8 +114,8 @@ def _findings(findings: Sequence[Finding] | None, label: str) -> list[str]:
         f"{number}. {_finding(finding)}"
         for number, finding in enumerate((findings or ())[:_FINDINGS], start=1)
     ]
-    together = together_text(findings or ())
-    sums = ["", together] if together else []
+    amounts = amounts_text(findings or (), _FINDINGS)
+    sums = ["", amounts] if amounts else []
     return ["", f"**What to do next in {plain(label, 60)}**", "", *shown, *sums] if shown else []
 
 

@@ -10,6 +10,7 @@ from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.wording.findings import (
     advice_text,
     amount_text,
+    amounts_text,
     basis_text,
     evidence_text,
     interval_text,
@@ -143,6 +144,18 @@ def test_what_would_lose_promises_nothing_together():
     assert together_text([gaining, losing]) == ""
     further = replace(gaining, key="further")
     assert together_text([gaining, losing, further]).startswith("Together 1.60 ms per step")
+
+
+def test_a_bound_is_explained_where_one_stands():
+    sure = Finding("key", "", "", "Do it.", "kernels", prediction=SIMULATED)
+    bound = replace(sure, key="bound", prediction=BOUND)
+    said = "≤ is an upper bound."
+    assert amounts_text([sure]) == ""
+    assert amounts_text([bound]) == said
+    # In the advice there stands "Or, instead of that (≤ 800 µs): …".
+    assert amounts_text([replace(sure, alternatives=(bound,))]) == said
+    assert amounts_text([sure, bound], 2).startswith(f"{said} Together at most ")
+    assert amounts_text([sure, bound], 1).startswith("Together at most ")
 
 
 def test_a_change_that_is_expected_to_lose_is_no_gain():

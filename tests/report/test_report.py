@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from profiler_core.analysis.measures import measures
-from profiler_core.analysis.wording.findings import advice_text, stake_text, together_text
+from profiler_core.analysis.wording.findings import advice_text, amounts_text, stake_text, together_text
 from profiler_core.analysis.wording.measures import value_text
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
@@ -131,6 +131,20 @@ def test_what_findings_come_to_together_stands_in_every_format():
     assert together.startswith("Together ")
     assert together in " ".join(_Page(html_report(contents)).text)
     assert together in markdown(contents)
+
+
+def test_all_formats_say_the_same_of_the_amounts():
+    """Of ddp the document said in one line that they do not add up, and that they add up."""
+    folder = SAMPLE.parent / "ddp"
+    now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+    contents = gather(Comparison.open([folder / "eager", folder / "default"]), now=now)
+    findings = contents.explanations[0].findings
+    amounts = amounts_text(findings)
+    assert amounts.endswith(": they add up.")
+    text = " ".join(_Page(html_report(contents)).text)
+    assert f"What stands out, the most important first. {amounts}" in text
+    assert "do not add up" not in text.split("What to do next in default")[1].split("Method")[0]
+    assert together_text(findings) in markdown(contents)
 
 
 def test_it_is_one_file_without_an_address(html):

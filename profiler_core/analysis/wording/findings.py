@@ -57,6 +57,23 @@ def together_text(findings: Sequence[Finding]) -> str:
     return f"{which}{bound}{format_duration(ns)} {span}: {how}."
 
 
+def amounts_text(findings: Sequence[Finding], n_shown: int | None = None) -> str:
+    """What to know of a list's amounts: what a ≤ means, where one stands, and what they sum to.
+
+    Args:
+        findings: all of the list.
+        n_shown: the first so many stand there; None: all do.
+    """
+    bound = "≤ is an upper bound." if any(map(_shows_bound, findings[:n_shown])) else ""
+    return " ".join(filter(None, (bound, together_text(findings))))
+
+
+def _shows_bound(finding: Finding) -> bool:
+    """Does a ≤ stand at its amount, or at one in its advice?"""
+    others = finding.alternatives if finding.advice else ()
+    return any(one.is_bound for one in (finding, *others))
+
+
 def amount_text(prediction: Prediction) -> str:
     """What is expected, or the bound: "175 µs", "≤ 800 µs", "no gain"."""
     if prediction.is_bound:

@@ -25,7 +25,7 @@ from profiler_core.analysis.wording.comparison import (
     fusion_note,
     waterfall_alt,
 )
-from profiler_core.analysis.wording.findings import together_text
+from profiler_core.analysis.wording.findings import amounts_text
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.fusion_layout import fusion_legend
 from profiler_core.figures.fusion_map import fusion_map
@@ -64,7 +64,7 @@ def candidate(contents: Contents, number: int, charts: Charts) -> Mapping[str, A
         "title": f"{labels[1]} against {labels[0]}",
         "explanation": explanation,
         "findings": finding_rows(explanation.findings),
-        "together": together_text(explanation.findings or ()),
+        "amounts": amounts_text(explanation.findings or ()),
         "fusion": fusion,
         "divided": divided,
         "difference": difference,

@@ -24,7 +24,7 @@ from profiler_core.analysis.rows.table import Table
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.wording.comparison import NO_NUMBERS, step_bars_alt, why_no_step_bars
 from profiler_core.analysis.wording.difference import task_words
-from profiler_core.analysis.wording.findings import together_text
+from profiler_core.analysis.wording.findings import amounts_text
 from profiler_core.analysis.wording.verdict import headline
 from profiler_core.figures.compilation_icicle import STAGE_LABELS, compilation_icicle, stage_colors
 from profiler_core.figures.step_bars import step_bars, step_legend
@@ -88,7 +88,7 @@ def _alone(contents: Contents) -> Mapping[str, Any] | None:
     return {
         "label": contents.labels[0],
         "findings": finding_rows(contents.alone.findings),
-        "together": together_text(contents.alone.findings or ()),
+        "amounts": amounts_text(contents.alone.findings or ()),
         "notes": contents.alone.notes,
     }
 

@@ -7,7 +7,7 @@ import streamlit as st
 from profiler_core.analysis.findings import Finding
 from profiler_core.analysis.item import Item, finding_item
 from profiler_core.analysis.rows.findings import finding_rows
-from profiler_core.analysis.wording.findings import together_text
+from profiler_core.analysis.wording.findings import amounts_text
 from profiler_core.markup import Markup, render
 from profiler_core.model.run import RunRecord
 from profiler_core.ui.dossier.address import filters_of, item_link, with_item
@@ -33,10 +33,7 @@ def show_findings(
         record: of that run: where captures are allowed, what a finding asks for can be tried.
         source: keys of the runs that are looked at.
     """
-    bounds = " ≤ is an upper bound." if any(finding.is_bound for finding in findings) else ""
-    note = (
-        f"What stands out in {label}, the most important first.{bounds} {together_text(findings)}"
-    )
+    note = f"What stands out in {label}, the most important first. {amounts_text(findings)}"
     section("What to do next", note.strip())
     if not findings:
         st.html(
