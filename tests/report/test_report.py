@@ -15,7 +15,12 @@ import polars as pl
 import pytest
 
 from profiler_core.analysis.measures import measures
-from profiler_core.analysis.wording.findings import advice_text, amounts_text, stake_text, together_text
+from profiler_core.analysis.wording.findings import (
+    advice_text,
+    amounts_text,
+    stake_text,
+    together_text,
+)
 from profiler_core.analysis.wording.measures import value_text
 from profiler_core.cli.main import main
 from profiler_core.errors import BadInput
