@@ -8,21 +8,22 @@ what was passed on goes the other way: it is the result at the argument's place,
 the result's. Parts of one graph that DDP cut are left out: their backwards have one compile id.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
+from profiler_core.analysis.graph_arguments import (
+    is_of_module,
+    place_of_argument,
+    placeholder_of,
+)
 from profiler_core.analysis.ledger.buffers import memory_of
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES
 from profiler_core.analysis.ledger.sides import ReadSide
 from profiler_core.analysis.unfused.handovers import buffer_uses, returned_values
 from profiler_core.model.inductor import CompiledGraph
-
-_OF_MODULE = re.compile(r"_(?:parameters|buffers)_")
-_ARGUMENT = re.compile(r"^(?:arg(?P<inference>\d{1,18})_1|primals_(?P<training>\d{1,18}))$")
 
 # `id` of both graphs, places of the call that writes and of the one that reads, bytes.
 Pair = tuple[int, int, int, int, int]
@@ -145,13 +146,6 @@ def _readers(graph: CompiledGraph) -> dict[str, int]:
 def _arguments(graph: CompiledGraph) -> Iterator[tuple[int, str]]:
     """Places and names of what a graph is handed that no module owns."""
     for name in graph.buffers:
-        match = _ARGUMENT.match(name)
-        if match is None:
-            continue
-        position = (
-            int(match["inference"] or 0) if match["inference"] else int(match["training"]) - 1
-        )
-        if position < len(graph.placeholders) and not _OF_MODULE.search(
-            graph.placeholders[position]
-        ):
-            yield position, name
+        place, placeholder = place_of_argument(name), placeholder_of(graph, name)
+        if place is not None and placeholder is not None and not is_of_module(placeholder):
+            yield place, name

@@ -7,11 +7,11 @@ import math
 import re
 
 from profiler_core.analysis.device_peaks import DevicePeaks
+from profiler_core.analysis.graph_arguments import is_of_module
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES
 from profiler_core.analysis.what_if.change import ReplayInputs
 from profiler_core.model.inductor import CompiledGraph, InductorLog
 
-_STAYS = ("_parameters_", "_buffers_")  # in a placeholder's name
 _FRAGMENT = re.compile(r"(\w+)\[([\d, ]*)\]")  # "f32[64, 2048][2048, 1]cuda:0"
 
 
@@ -32,11 +32,7 @@ def replay_inputs(code: InductorLog | None, peaks: DevicePeaks | None) -> tuple[
 
 def _moving(graph: CompiledGraph) -> list[int]:
     """Places of the inputs that are neither parameters nor buffers."""
-    return [
-        number
-        for number, name in enumerate(graph.placeholders)
-        if not any(part in name for part in _STAYS)
-    ]
+    return [number for number, name in enumerate(graph.placeholders) if not is_of_module(name)]
 
 
 def _copy_ns(graph: CompiledGraph, moving: list[int], peaks: DevicePeaks | None) -> float:
