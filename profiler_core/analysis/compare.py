@@ -75,6 +75,7 @@ class CandidateComparison:
     kernel_time_ns: TwoNumbers
     device_time_ns: TwoNumbers
     busy_ns: TwoNumbers
+    late_work_ns: TwoNumbers  # of busy_ns: what a job's late rank works more, for which others wait
     idle_ns: TwoNumbers
     window_ns: TwoNumbers  # profiled step time
     exposed_communication_ns: TwoNumbers
@@ -170,6 +171,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         kernel_time_ns=pair("kernel_time_ns"),
         device_time_ns=pair("device_time_ns"),
         busy_ns=pair("busy_ns"),
+        late_work_ns=pair("late_work_ns"),
         idle_ns=pair("idle_ns"),
         window_ns=pair("window_ns"),
         exposed_communication_ns=pair("exposed_communication_ns"),

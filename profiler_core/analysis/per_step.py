@@ -13,6 +13,7 @@ class PerStep:
     n_steps: int
     window_ns: float  # profiled step time
     busy_ns: float
+    late_work_ns: float
     idle_ns: float
     compute_ns: float
     exposed_communication_ns: float
@@ -39,6 +40,7 @@ def per_step(summary: Summary) -> PerStep:
         n_steps=n,
         window_ns=summary.window_ns / n,
         busy_ns=summary.busy_ns / n,
+        late_work_ns=summary.late_work_ns / n,
         idle_ns=summary.idle_ns / n,
         compute_ns=summary.compute_ns / n,
         exposed_communication_ns=summary.exposed_communication_ns / n,

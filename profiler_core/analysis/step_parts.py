@@ -8,6 +8,8 @@ from profiler_core.analysis.categories import COPIES
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.summary import Summary
 
+WAITING_FOR_A_RANK = "waiting for a rank"  # what the others do while the late one works more
+
 
 @dataclass(frozen=True)
 class StepParts:

@@ -89,13 +89,20 @@ class Summary:
         return self.per_step(self.window_ns)
 
     @property
+    def late_work_ns(self) -> float:
+        """Of busy_ns, what the late rank of a job works more: the other devices wait meanwhile.
+
+        0 where none is late.
+        """
+        return self.critical.late_work_ns * self.n_steps if self.critical is not None else 0.0
+
+    @property
     def working_ns(self) -> float:
-        """busy_ns; of a job without what a late rank works more: the other devices wait meanwhile.
+        """busy_ns without late_work_ns, ns: what pages and the terminal call busy.
 
         A device that waits in a collective is occupied by it, and does nothing.
         """
-        late_ns = self.critical.late_work_ns if self.critical is not None else 0.0
-        return self.busy_ns - late_ns * self.n_steps
+        return self.busy_ns - self.late_work_ns
 
     def unprofiled_scale(self, step_ns: float) -> float:
         """What a duration of this trace is multiplied by to be one of an unprofiled step.

@@ -115,6 +115,7 @@ class CandidateNumbers(Answer, frozen=True):
     kernel_time_ns: Annotated[TwoNumbers, _TIMES]
     device_time_ns: Annotated[TwoNumbers, _TIMES]
     busy_ns: Annotated[TwoNumbers, _TIMES]
+    late_work_ns: Annotated[TwoNumbers, _TIMES]
     idle_ns: Annotated[TwoNumbers, _TIMES]
     by_category: Annotated[Mapping[str, CategoryPair], means("category → {keys}, pairs per step")]
     compile: Annotated[

@@ -51,6 +51,14 @@ class SummaryNumbers(Answer, frozen=True):
     window: Annotated[WindowAnswer, means("{keys}")]
     window_ns: Annotated[int, means("length of the window", "ns")]
     busy_ns: Annotated[int, means("union of the device's intervals; of the busiest device", "ns")]
+    late_work_ns: Annotated[
+        float,
+        means(
+            "of busy_ns, what the late rank of a job works more than the others, which wait "
+            "meanwhile: *GPU busy* of the pages leaves it out; 0 where none is late",
+            "ns",
+        ),
+    ]
     idle_ns: Annotated[int, means("window_ns − busy_ns", "ns")]
     compute_ns: Annotated[int, means("union of the kernels that are no communication", "ns")]
     exposed_communication_ns: Annotated[int, means("communication that no compute covers", "ns")]

@@ -9,6 +9,7 @@ from profiler_core.analysis.compare import CandidateComparison, TwoNumbers
 from profiler_core.analysis.rows.categories import calls_head
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.span import PER_STEP
+from profiler_core.analysis.step_parts import WAITING_FOR_A_RANK
 from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.answers.compare import comparison_answer
 from profiler_core.answers.encoding import write_json
@@ -80,7 +81,7 @@ def _numbers(c: CandidateComparison) -> str:
         what = "step time" if is_of_steps else "time"
         rows.append(_row(f"{what}, profiled", c.window_ns, format_duration))
     rows += [
-        _row("busy", c.busy_ns, format_duration),
+        *_busy(c),
         _row("idle", c.idle_ns, format_duration),
         _row("kernel time", c.kernel_time_ns, format_duration),
         _row("device time", c.device_time_ns, format_duration),
@@ -99,6 +100,16 @@ def _numbers(c: CandidateComparison) -> str:
         _row("energy" if is_of_steps else "energy of a step", c.energy_per_step_j, format_energy),
     ]
     return table([c.span, c.baseline_label, c.label, "change"], rows)
+
+
+def _busy(c: CandidateComparison) -> list[list[str]]:
+    """What devices work, and of a job with a late rank what they wait for it: as pages say it."""
+    sides = list(zip(c.busy_ns, c.late_work_ns, strict=True))
+    work = [None if busy is None else busy - (late or 0.0) for busy, late in sides]
+    rows = [_row("busy", (work[0], work[1]), format_duration)]
+    if any(c.late_work_ns):
+        rows.append(_row(WAITING_FOR_A_RANK, c.late_work_ns, format_duration))
+    return rows
 
 
 def _categories(c: CandidateComparison) -> str:

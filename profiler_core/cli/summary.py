@@ -8,6 +8,7 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.idle import CAUSE_NAMES
 from profiler_core.analysis.per_step import per_step
 from profiler_core.analysis.span import PER_STEP
+from profiler_core.analysis.step_parts import WAITING_FOR_A_RANK
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.answers.encoding import write_json
@@ -21,7 +22,6 @@ from profiler_core.units import (
     format_count,
     format_duration,
     format_per_step,
-    format_share,
     format_share_of,
 )
 
@@ -56,25 +56,12 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
     span = summary.span
     steps = f"{summary.n_steps} steps" if summary.steps else "no steps: the whole trace"
     if summary.is_cut:  # how many steps are left of it is not known
+        steps = "what is left of a cut trace"
         summary = replace(summary, window=replace(summary.window, steps=()))
     step = per_step(summary)
     word = "GPU" if summary.device_kind == "gpu" else "CPU"
     rows = [
-        [
-            "step time (profiled)" if span == PER_STEP else "from start to end",
-            format_duration(summary.profiled_step_ns),
-            "",
-        ],
-        [
-            f"{word} busy",
-            format_duration(summary.per_step(summary.working_ns)),
-            format_share(summary.busy_fraction),
-        ],
-        [
-            f"{word} idle",
-            format_duration(summary.per_step(summary.window_ns - summary.working_ns)),
-            format_share(None if summary.busy_fraction is None else 1 - summary.busy_fraction),
-        ],
+        *([] if summary.is_cut else _times(summary, word)),
         [
             "kernels",
             format_count(step.n_kernels),
@@ -103,13 +90,32 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
         _categories(summary, span),
     ]
     if summary.is_cut:
-        parts.insert(0, f"The trace is cut: {WHAT_IS_LEFT}")
-    if summary.idle_by_cause_ns is not None:
+        parts.insert(
+            0,
+            f"The trace is cut: {WHAT_IS_LEFT} How long the {word} was busy and idle is unknown: "
+            "what is missing would count as idle.",
+        )
+    elif summary.idle_by_cause_ns is not None:
         parts.append(_idle(summary, span))
     if summary.kernels and n_top > 0:
         parts.append(_kernels(summary, n_top, span))
     parts.extend(summary.notes)
     return "\n\n".join(parts)
+
+
+def _times(summary: Summary, word: str) -> list[list[str]]:
+    """How a step divides into work, of a job waiting for its late rank, and idle time."""
+    parts = [(f"{word} busy", summary.working_ns), (f"{word} idle", float(summary.idle_ns))]
+    if summary.late_work_ns:
+        parts.insert(1, (WAITING_FOR_A_RANK, summary.late_work_ns))
+    whole = "step time (profiled)" if summary.span == PER_STEP else "from start to end"
+    return [
+        [whole, format_duration(summary.profiled_step_ns), ""],
+        *(
+            [name, format_duration(summary.per_step(ns)), format_share_of(ns, summary.window_ns)]
+            for name, ns in parts
+        ),
+    ]
 
 
 def _categories(summary: Summary, span: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.step_parts import StepParts
+from profiler_core.analysis.step_parts import WAITING_FOR_A_RANK, StepParts
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
@@ -23,7 +23,6 @@ _LABELLED_SHARE = 0.055  # of the longest bar; narrower parts have no room for a
 _SHOWN_SHARE = 0.004  # kinds below this in every bar are joined: they would be one pixel wide
 
 _IDLE = {"gpu": "GPU idle", "cpu": "no operator"}
-_WAITING = "waiting for a rank"
 _REST = "smallest categories"
 
 
@@ -161,7 +160,7 @@ def _idle_label(parts: Sequence[StepParts]) -> str:
     """What the rest of any of the bars is; a run whose GPU events were cut off is of the CPU."""
     labels = dict.fromkeys(_IDLE[p.device_kind] for p in parts) or {_IDLE["gpu"]: None}
     if any(p.has_late_rank for p in parts):
-        labels[_WAITING] = None
+        labels[WAITING_FOR_A_RANK] = None
     return " or ".join(labels)
 
 

@@ -18,7 +18,8 @@ from tests.builders import a_run
 
 CAPTURES = Path(__file__).parents[1] / "fixtures" / "captures"
 EAGER, GRAPH = CAPTURES / "customcnn_b1.eager", CAPTURES / "customcnn_b1.reduce-overhead"
-BREAKY = Path(__file__).parents[2] / "sample_traces" / "breaky" / "default"
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
+BREAKY, DDP = SAMPLES / "breaky" / "default", SAMPLES / "ddp"
 
 SUMMARY_KEYS = {
     "schema", "source", "n_events", "n_skipped", "steps", "window_ns", "busy_ns", "idle_ns",
@@ -285,3 +286,54 @@ def test_an_error_is_a_problem_and_a_remedy(capsys, tmp_path, words, status, pro
     lines = capsys.readouterr().err.splitlines()
     assert problem in lines[0]
     assert len(lines) == 2
+
+
+def _table(text: str, head: str) -> dict[str, list[str]]:
+    """Rows of the table that begins with this word, by their name."""
+    (part,) = (part for part in text.split("\n\n") if part.startswith(head))
+    rows = (re.split(r"  +", row.strip()) for row in part.splitlines()[2:])
+    return {name: cells for name, *cells in rows}
+
+
+def _ns(text: str) -> float:
+    number, unit = text.split(" ")
+    return float(number) * {"ns": 1, "µs": 1e3, "ms": 1e6}[unit]
+
+
+def test_a_job_that_waits_is_not_idle(capsys):
+    """12.5 ms were idle, and the causes below, shares of idle, came to 557 µs."""
+    folder = str(DDP / "default")
+    assert main(["summary", folder]) == 0
+    text = capsys.readouterr().out
+    step = _table(text, "per step")
+    whole, *parts = (
+        _ns(step[name][0])
+        for name in ("step time (profiled)", "GPU busy", "waiting for a rank", "GPU idle")
+    )
+    assert sum(parts) == pytest.approx(whole, rel=0.01)
+    causes = _table(text, "idle because of")
+    assert sum(_ns(cells[0]) for cells in causes.values()) == pytest.approx(parts[2], rel=0.01)
+
+    told = answer(capsys, "summary", folder)
+    n_steps = len(told["steps"])
+    assert told["idle_ns"] / n_steps == pytest.approx(parts[2], rel=0.01)
+    assert (told["busy_ns"] - told["late_work_ns"]) / n_steps == pytest.approx(parts[0], rel=0.01)
+    assert main(["compare", str(DDP / "eager"), folder]) == 0
+    compared = _table(capsys.readouterr().out, "per step")
+    for word in ("busy", "idle"):
+        assert compared[word][1] == step[f"GPU {word}"][0]
+    assert compared["waiting for a rank"][1] == step["waiting for a rank"][0]
+
+
+def test_of_a_cut_trace_no_time_is_called_idle(tmp_path, capsys):
+    """What was missing after the cut stood there as "end of the step, 99 % of idle"."""
+    whole = gzip.decompress((EAGER / "trace.json.gz").read_bytes())
+    cut = tmp_path / "cut.json"
+    cut.write_bytes(whole[: len(whole) * 6 // 10])
+    assert main(["summary", str(cut)]) == 0
+    text = capsys.readouterr().out
+    assert "How long the GPU was busy and idle is unknown" in text
+    left = _table(text, "in the trace")
+    assert "kernels" in left
+    assert not {"from start to end", "GPU busy", "GPU idle"} & set(left)
+    assert "idle because of" not in text
