@@ -1,10 +1,12 @@
 """`memory RUN_OR_TRACE_OR_SNAPSHOT`: where the memory of one run went."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.memory.segments import Segments
+from profiler_core.analysis.memory.snapshot import Origin, callers_apart, operators_apart
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.memory import memory_answer, memory_notes
 from profiler_core.cli.table import shorten, table
@@ -78,16 +80,23 @@ def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
     if report.segments is not None:
         parts.append(_segments_text(report.segments))
     if report.history is not None and report.history.live.rows:
-        parts.append(
-            table(
-                ["live at the snapshot's peak", "n", "bytes"],
-                [
-                    [origin.label, format_count(n), format_bytes(size)]
-                    for origin, n, size in report.history.live.rows[:n_top]
-                ],
-            )
-        )
+        parts.append(_stacks_text(report.history.live.rows[:n_top]))
     return "\n\n".join([*parts, *memory_notes(opened)])
+
+
+def _stacks_text(rows: Sequence[tuple[Origin, int, int]]) -> str:
+    """Live bytes by line; where two rows are of one line, with what tells them apart."""
+    origins = [origin for origin, _, _ in rows]
+    columns = {
+        "live at the snapshot's peak": [origin.label for origin in origins],
+        "operator": operators_apart(origins),
+        "called from": callers_apart(origins),
+    }
+    shown = {head: cells for head, cells in columns.items() if any(cells)}
+    numbers = [(format_count(n), format_bytes(size)) for _, n, size in rows]
+    texts = zip(*shown.values(), strict=True)
+    lines = [[*text, *number] for text, number in zip(texts, numbers, strict=True)]
+    return table([*shown, "n", "bytes"], lines, n_text=len(shown))
 
 
 def _segments_text(segments: Segments) -> str:

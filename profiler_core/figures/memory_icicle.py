@@ -6,6 +6,7 @@ from itertools import islice, zip_longest
 import plotly.graph_objects as go
 
 from profiler_core.analysis.item import source_item
+from profiler_core.analysis.memory.frames import n_shared
 from profiler_core.analysis.memory.snapshot import SnapshotLive
 from profiler_core.figures.icicle import icicle
 from profiler_core.figures.names import plotly_text
@@ -56,7 +57,7 @@ def _boxes(live: SnapshotLive) -> dict[str, _Box]:
     """Key (frames joined) -> box; "" is the whole. No child is wider than its parent."""
     boxes = {"": _Box("allocated by the step, live at the peak", "")}
     paths = [origin.path or (origin.label,) for origin, _, _ in live.rows]
-    shared = _shared(paths)  # frames that all paths share are left out
+    shared = n_shared(paths)  # frames that all paths share are left out
     for (origin, n, size), path in zip(live.rows, paths, strict=True):
         key = ""
         boxes[""].n += n
@@ -68,14 +69,6 @@ def _boxes(live: SnapshotLive) -> dict[str, _Box]:
             box.n += n
             box.bytes += size
     return boxes
-
-
-def _shared(paths: list[tuple[str, ...]]) -> int:
-    """How many outermost frames all paths share; each keeps its last one."""
-    n = min((len(path) for path in paths), default=1) - 1
-    while n and len({path[:n] for path in paths}) > 1:
-        n -= 1
-    return n
 
 
 def _hover(box: _Box, total: int) -> str:

@@ -11,6 +11,7 @@ from tests.ingest.memory_snapshot.snapshots import SNAPSHOT, pickled
 ROOT = Path(__file__).resolve().parents[2]
 BERT = ROOT / "sample_traces" / "bert"
 CPU = ROOT / "tests" / "fixtures" / "captures" / "smallcnn_cpu.eager"
+LINE = "models.py:76"
 
 
 @pytest.fixture(autouse=True)
@@ -93,3 +94,16 @@ def test_a_log_alone_says_nothing_about_memory(capsys, tmp_path):
     log.write_text("V0101 00:00:00.000 1 torch/_dynamo/x.py:1] [0/0] [__graph_breaks] hello\n")
     assert main(["memory", str(log)]) == 3
     assert "contains memory data" in capsys.readouterr().err
+
+
+def test_rows_of_one_line_say_what_calls_it(capsys):
+    """`models.py:76` stood there twice, with 34 and with 5 buffers."""
+    path = ROOT / "sample_traces" / "ddp" / "default"
+    live = [row for row in answer(capsys, path)["snapshot"]["live"] if row["label"] == LINE]
+    assert [row["path"][:-1] for row in live] == [["models.py:66 forward"], []]
+    assert main(["memory", str(path)]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(LINE)]
+    for row, line in zip(rows, live, strict=True):
+        caller = (line["path"][:-1] or ["the framework alone"])[0]
+        assert row.split()[:-3] == [LINE, *caller.split()]
+        assert row.split()[-3] == str(line["n"])

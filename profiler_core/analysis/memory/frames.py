@@ -1,6 +1,7 @@
 """Which frames of a Python stack are the framework's own, and how a place in a file is written."""
 
 import re
+from collections.abc import Collection
 
 # A folder named torch may be anybody's (/opt/torch/model.py); with what torch keeps in it, it is
 # the framework. Generated code lies in Inductor's cache, our own child in capture/child.
@@ -34,3 +35,11 @@ def function_of(call: str) -> str | None:
     if frame is None or is_framework(frame["file"]):
         return None
     return f"{place(frame['file'], frame['line'])} {frame['function']}"
+
+
+def n_shared(paths: Collection[tuple[str, ...]]) -> int:
+    """How many outermost frames all paths share; each keeps its last one."""
+    n = max(min((len(path) for path in paths), default=1) - 1, 0)
+    while n and len({path[:n] for path in paths}) > 1:
+        n -= 1
+    return n

@@ -6,13 +6,14 @@ those that were asked for; the allocator rounds them up to 512 and more.
 """
 
 import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from profiler_core.analysis.memory.curve import MemoryCurve
-from profiler_core.analysis.memory.frames import is_framework, place
+from profiler_core.analysis.memory.frames import is_framework, n_shared, place
 from profiler_core.model.memory_snapshot import MemorySnapshot
 
 _CUDA = 1
@@ -54,6 +55,44 @@ class SnapshotHistory:
     live: SnapshotLive
     largest: tuple[tuple[Origin, int, int], ...]  # (origin, number, bytes) of all allocations
     sizes: dict[int, float]  # size of an allocation -> how many
+
+
+def operators_apart(rows: Sequence[Origin]) -> tuple[str, ...]:
+    """For each row its operator, where another one has its label and another operator; "" else."""
+    return _apart(rows, lambda origin: origin.operator or "")
+
+
+def callers_apart(rows: Sequence[Origin]) -> tuple[str, ...]:
+    """For each row the lines that call it, where another one has its label and other callers.
+
+    The outermost first, without those that all callers of the label begin with; "" for the others.
+    """
+    callers = {
+        label: _without_shared({origin.path[:-1] for origin in alike})
+        for label, alike in _by_label(rows).items()
+    }
+    return _apart(rows, lambda origin: callers[origin.label][origin.path[:-1]])
+
+
+def _apart(rows: Sequence[Origin], text: Callable[[Origin], str]) -> tuple[str, ...]:
+    differs = {
+        label: len({text(origin) for origin in alike}) > 1
+        for label, alike in _by_label(rows).items()
+    }
+    return tuple(text(origin) if differs[origin.label] else "" for origin in rows)
+
+
+def _by_label(rows: Sequence[Origin]) -> dict[str, list[Origin]]:
+    by_label: dict[str, list[Origin]] = {}
+    for origin in rows:
+        by_label.setdefault(origin.label, []).append(origin)
+    return by_label
+
+
+def _without_shared(paths: Collection[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """Each of these as text, its last frame kept; what only the framework calls says so."""
+    shared = n_shared(paths)
+    return {path: " → ".join(path[shared:]) or "the framework alone" for path in paths}
 
 
 def origins(snapshot: MemorySnapshot) -> dict[int, Origin]:

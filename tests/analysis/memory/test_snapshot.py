@@ -5,7 +5,12 @@ import polars as pl
 from profiler_core.analysis.memory import vanished
 from profiler_core.analysis.memory.frames import is_framework
 from profiler_core.analysis.memory.segments import segments_of
-from profiler_core.analysis.memory.snapshot import history_of
+from profiler_core.analysis.memory.snapshot import (
+    Origin,
+    callers_apart,
+    history_of,
+    operators_apart,
+)
 from profiler_core.analysis.memory.vanished import vanished_by_source
 from profiler_core.ingest.memory_snapshot.tables import tables_of
 from profiler_core.model.memory_snapshot import MemorySnapshot
@@ -116,3 +121,25 @@ def test_sizes_that_read_the_same_are_one_size_that_is_gone():
     assert nothing.largest == ((1_000_000, 4.0, 0.0),)
     moved = vanished._vanished("fusion group", [], ({1_000_448: 4.0}, {1_000_000: 4.0}))
     assert moved.largest == ()
+
+
+def test_what_tells_rows_of_one_label_apart():
+    def at(*lines: str, operator: str | None = None) -> Origin:
+        return Origin(lines[-1] if lines else None, operator, lines)
+
+    rows = [
+        at("main:1", "block:7", "net:3"),
+        at("main:1", "block:8", "net:3"),
+        at("main:1", "net:3"),
+        at("main:1", "block:7", "net:4"),
+        at("net:5", operator="mm"),
+        at("net:5", operator="add"),
+        at(),
+    ]
+    first = ("main:1 → block:7", "main:1 → block:8", "main:1")
+    assert callers_apart(rows) == (*first, "", "", "", "")
+    assert operators_apart(rows) == ("", "", "", "", "mm", "add", "")
+    assert callers_apart([at("net:3"), at("block:7", "net:3")]) == (
+        "the framework alone", "block:7",
+    )  # fmt: skip
+    assert callers_apart([at("a", "b", "c", "x"), at("a", "d", "c", "x")]) == ("b → c", "d → c")
