@@ -69,8 +69,12 @@ def totals(events: list[Event]) -> dict[str, Any]:
         start = max([steps[0][0], *(_end(event) for event in left_over)])
         end = max([steps[-1][1], *(_end(event) for event in inside)])
     else:
+        first = min((_start(e) for e in device if _correlation(e) in calls), default=0)
+        left_over = [e for e in device if _start(e) < first and _correlation(e) not in calls]
+        inside = [event for event in device if event not in left_over]
         real = [e for e in ranges if e.get("cat") not in ("Trace", "overhead", None)]
-        start = min((_start(event) for event in real), default=0)
+        start = min((_start(event) for event in real if event not in left_over), default=0)
+        start = max([start, *(_end(event) for event in left_over)])
         end = max((_end(event) for event in real), default=0)
 
     for key in KINDS.values():

@@ -33,7 +33,7 @@ class Window:
     start_ns: int
     end_ns: int
     steps: tuple[Step, ...]
-    n_left_over: int  # device events launched before the first step; in no total
+    n_left_over: int  # device events launched before the first step, or the trace; in no total
     annotated: bool  # False: the window is the whole trace
     n_launched_after: int = 0  # device events launched after the last step; in no total
 
@@ -57,17 +57,19 @@ def window_of(trace: Trace, work: pl.DataFrame) -> Window:
     """The window, from the work that `device_work(trace)` found.
 
     It runs from the later of (start of the first step, end of the left-over work) to the later
-    of (end of the last step, end of the last device event that a step launched).
+    of (end of the last step, end of the last device event that a step launched). Without steps,
+    the first and the last event of the trace that is not left over take the place of the steps.
     """
     steps = host_steps(trace)
-    if steps.height == 0:
-        start, end = _extent(trace)
-        return Window(start, end, (), 0, annotated=False)
-    ends = work.group_by("step").agg((pl.col("ts_ns") + pl.col("dur_ns")).max().alias("device_end"))
     is_after = launched_after(work, steps)
     left_over = work.filter(pl.col("step").is_null() & ~is_after)
-    left_over_end = left_over.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item()
-    start = max(steps["ts_ns"][0], left_over_end or 0)
+    left_over_end = left_over.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item() or 0
+    if steps.height == 0:
+        first, last = _extent(trace, left_over.height)
+        start = max(first, left_over_end)
+        return Window(start, max(start, last), (), left_over.height, annotated=False)
+    ends = work.group_by("step").agg((pl.col("ts_ns") + pl.col("dur_ns")).max().alias("device_end"))
+    start = max(steps["ts_ns"][0], left_over_end)
     cuts = (
         steps.join(ends.select("step", "device_end"), on="step", how="left")
         .sort("step")
@@ -91,13 +93,20 @@ def window_of(trace: Trace, work: pl.DataFrame) -> Window:
     )
 
 
-def _extent(trace: Trace) -> tuple[int, int]:
-    """First start and last end of what ran; the profiler's own bookkeeping is left out."""
+def _extent(trace: Trace, n_left_over: int) -> tuple[int, int]:
+    """First start and last end of what ran; the profiler's own bookkeeping is left out.
+
+    Args:
+        trace: without steps.
+        n_left_over: its first device events, which are left out too.
+    """
     starts, ends = [], []
     for table in TABLE_SCHEMAS:
         frame: pl.DataFrame = getattr(trace, table)
         if table in ("memory", "counters"):
             continue
+        if table == "device":
+            frame = frame.slice(n_left_over)
         if table == "other":
             frame = frame.filter(pl.col("ph") == "X", ~pl.col("cat").is_in(_BOOKKEEPING))
         if frame.height:

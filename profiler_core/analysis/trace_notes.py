@@ -16,6 +16,7 @@ from profiler_core.analysis.without_work import without_work
 from profiler_core.analysis.wording.replays import replay_notes
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.analysis.wording.without_work import what_it_holds
+from profiler_core.analysis.work import device_work
 from profiler_core.model.tally import Tally
 from profiler_core.model.trace import Trace
 from profiler_core.units import format_count, format_duration, format_durations
@@ -55,10 +56,7 @@ def trace_notes(
     if unnamed:
         notes.append(UNNAMED_CODE)
     if window.n_left_over:
-        notes.append(
-            f"{_events(window.n_left_over)} had been launched before the first profiled step: "
-            f"work of the warm-up, not counted here.{_late_first_step(window)}"
-        )
+        notes.append(_left_over(trace, window))
     if window.n_launched_after:
         notes.append(
             f"{_events(window.n_launched_after)} launched after the last step: not counted here."
@@ -82,6 +80,18 @@ def trace_notes(
         kind = "device events" if trace.has_device_events else "operators"
         notes.append(f"The steps do not all have the same number of {kind}.")
     return tuple(notes) if trace.tally.is_cut else (*notes, *_uneven(window))
+
+
+def _left_over(trace: Trace, window: Window) -> str:
+    """What is not counted because it was launched before the first step, or before the trace."""
+    events = _events(window.n_left_over)
+    if window.steps:
+        return (
+            f"{events} had been launched before the first profiled step: work of the warm-up, not "
+            f"counted here.{_late_first_step(window)}"
+        )
+    lasts = format_duration(int(device_work(trace)["dur_ns"].head(window.n_left_over).sum()))
+    return f"{events} ({lasts}) had been launched before the profiler began: not counted here."
 
 
 def _late_first_step(window: Window) -> str:

@@ -45,8 +45,8 @@ def device_work(trace: Trace) -> pl.DataFrame:
 
     Returns:
         The columns of DEVICE_SCHEMA, LAUNCH_COLUMNS (null: the launch is not in the trace), and
-        step: 0-based number of the step that launched it, 0 for all in a trace without steps,
-        null for events that count in no total (left over from before, or launched after).
+        step: 0-based number of the step that launched it, 0 in a trace without steps, null for
+        events that count in no total (left over from before, or launched after).
     """
     return trace.derived("device work", _device_work)
 
@@ -87,11 +87,25 @@ def launched_after(work: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
 
     Args:
         work: of `device_work`.
-        steps: of `host_steps`; one or more.
+        steps: of `host_steps`; without any, no row was launched after them.
     """
+    if steps.height == 0:
+        return pl.repeat(value=False, n=work.height, dtype=pl.Boolean, eager=True).alias("after")
     launched = pl.col(_moment(work)).forward_fill().over("device", "stream")
     is_after = (launched > steps["end_ns"].max()).fill_null(value=False)
     return work.select(after=pl.col("step").is_null() & is_after)["after"]
+
+
+def n_ahead_of_launches(work: pl.DataFrame) -> int:
+    """How many device events begin ahead of the first one with a launch; 0 where none has one.
+
+    They had been launched before the trace began, for a trace whose launches are recorded has none
+    for them. What lacks a launch behind that event is not known to be old.
+
+    Args:
+        work: device events in order of ts_ns, with launch_ts_ns.
+    """
+    return int(work["launch_ts_ns"].is_not_null().arg_max() or 0)
 
 
 def _moment(work: pl.DataFrame) -> str:
@@ -185,7 +199,8 @@ def _without_compiling(outermost: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFra
 
 def _assign_steps(work: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     if steps.height == 0:
-        return work.with_columns(pl.lit(0, pl.Int32()).alias("step"))
+        is_counted = pl.int_range(pl.len()) >= n_ahead_of_launches(work)
+        return work.with_columns(pl.when(is_counted).then(pl.lit(0, pl.Int32())).alias("step"))
     moment = _moment(work)
     at = work[moment]
     before, after = -1, steps.height

@@ -44,7 +44,7 @@ class Event:
     dur_ns: int
     track: Track
     step: StepRange | None  # of a device event the one it is counted in; else the one around it
-    uncounted: Uncounted | None  # of a device event in a trace with steps that is in none of them
+    uncounted: Uncounted | None  # of a device event that is in no total
     launch_name: str | None
     launch_delay_ns: int | None  # start - end of the launch call; negative: it overlapped
     operators: tuple[str, ...]  # around the launch (or the event itself), outermost first
@@ -185,13 +185,14 @@ def _innermost_with_shapes(
 def _counted(
     trace: Trace, index: Index, row: int
 ) -> tuple[StepRange, None] | tuple[None, Uncounted | None]:
-    """The step that all totals count a device event in, or why they count it in none."""
-    if not index.layout.steps:
-        return None, None
+    """The step that all totals count a device event in, or why they count it in none.
+
+    (None, None): it counts, in a trace without steps.
+    """
     work = device_work(trace)
     number, launch_ns = work["step"][row], work["launch_ts_ns"][row]
     if number is not None:
-        return index.layout.steps[number], None
+        return (index.layout.steps[number], None) if index.layout.steps else (None, None)
     if launched_after(work, host_steps(trace))[row]:
         return None, "launched after"
     return None, "launched before the trace" if launch_ns is None else "launched before the steps"

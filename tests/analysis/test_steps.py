@@ -1,3 +1,5 @@
+from profiler_core.analysis.summary import summarise
+from profiler_core.analysis.work import device_work
 from tests.builders import a_trace, find_window, kernel, launch, memset, op, step
 
 
@@ -60,6 +62,50 @@ def test_without_steps_the_window_is_the_whole_trace():
     window = find_window(trace)
     assert (window.start_ns, window.end_ns) == (5, 25)
     assert (window.steps, window.annotated, window.n_steps) == ((), False, 1)
+
+
+def test_without_steps_what_ran_before_the_first_launched_event_is_left_over():
+    trace = a_trace(
+        ops=[op(8, 40, "aten::relu")],
+        runtime=[launch(10, 1, 1), launch(20, 1, 2)],
+        device=[
+            kernel(0, 5),
+            memset(6, 9, 99, stream=8),  # ends at 15
+            kernel(12, 10, 1),
+            kernel(25, 5),  # among the launched ones, and behind them: of no known age
+            kernel(30, 5, 2),
+            kernel(40, 30, 98, stream=9),
+        ],
+    )
+    window = find_window(trace)
+    assert (window.n_left_over, window.start_ns, window.end_ns) == (2, 15, 70)
+    assert device_work(trace)["step"].to_list() == [None, None, 0, 0, 0, 0]
+    assert (window.annotated, window.n_launched_after, window.steps) == (False, 0, ())
+    numbers = summarise(trace)
+    assert (numbers.n_kernels, numbers.n_memset, numbers.device_time_ns) == (4, 0, 50)
+    assert (
+        "2 device events (14 ns) had been launched before the profiler began: not counted here."
+        in numbers.notes
+    )
+
+
+def test_without_steps_the_window_begins_with_the_host_where_old_work_ended_before_it():
+    trace = a_trace(
+        ops=[op(8, 40, "aten::relu")],
+        runtime=[launch(10, 1, 1)],
+        device=[kernel(0, 5), kernel(12, 10, 1)],
+    )
+    window = find_window(trace)
+    assert (window.n_left_over, window.start_ns, window.end_ns) == (1, 8, 48)
+
+
+def test_without_steps_and_launches_all_work_counts():
+    trace = a_trace(
+        runtime=[launch(10, 1, 1)], device=[kernel(0, 5), kernel(6, 4, 99)]
+    )
+    window = find_window(trace)
+    assert (window.n_left_over, window.start_ns, window.end_ns) == (0, 0, 11)
+    assert device_work(trace)["step"].to_list() == [0, 0]
 
 
 def test_an_empty_trace_has_an_empty_window():

@@ -147,7 +147,7 @@ MUTANTS = (
     ),
     Mutant(
         "steps.py", "the window begins after the left-over work",
-        'start = max(steps["ts_ns"][0], left_over_end or 0)', 'start = steps["ts_ns"][0]',
+        'start = max(steps["ts_ns"][0], left_over_end)', 'start = steps["ts_ns"][0]',
         ("test_steps.py",),
     ),
     Mutant(

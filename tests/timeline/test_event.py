@@ -98,3 +98,14 @@ def test_a_device_event_is_in_the_step_that_counts_it_wherever_it_starts(tmp_pat
         "launched after",
     ]
     assert event(trace, index, "gpu_annotations", 0).step is None
+
+
+def test_without_steps_an_event_from_before_the_profiler_is_not_counted(tmp_path):
+    trace = a_trace(
+        runtime=[launch(10, 5, 1)], device=[kernel(5, 5), kernel(20, 5, 1), kernel(30, 5)]
+    )
+    build_index(trace, tmp_path / "index")
+    index = open_index(tmp_path / "index")
+    events = [event(trace, index, "device", row) for row in range(3)]
+    assert [found.step for found in events] == [None] * 3
+    assert [found.uncounted for found in events] == ["launched before the trace", None, None]

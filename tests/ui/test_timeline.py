@@ -249,6 +249,18 @@ def test_where_an_event_starts_is_told_from_the_step_that_counts_it(tmp_path, ro
     assert dict(panels.event_facts(picked, [run]))["Starts"] == starts
 
 
+def test_without_steps_no_event_is_told_from_a_step(tmp_path):
+    trace = a_trace(runtime=[launch(10, 5, 1)], device=[kernel(5, 5), kernel(20, 5, 1)])
+    build_index(trace, tmp_path / "index")
+    run = SceneRun(0, "eager", "baseline", "#123456", "token", open_index(tmp_path / "index"))
+    picked = [Picked(0, event(trace, run.index, "device", row)) for row in range(2)]
+    assert [dict(panels.event_facts(each, [run]))["Starts"] for each in picked] == [
+        "5 ns after the start of the trace, not counted: "
+        "it was launched before the profiler began",
+        "20 ns after the start of the trace",
+    ]
+
+
 def test_what_the_file_did_not_have_whole_is_said(tmp_path):
     trace = a_trace(device=[kernel(0, 10)])
     cut = replace(trace, tally=Tally(3, {"no duration": 2}, {"cut short": 1}))

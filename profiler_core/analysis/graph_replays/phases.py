@@ -23,6 +23,7 @@ from profiler_core.analysis.idle import MOST_WAY_NS
 from profiler_core.analysis.intervals import union_ns
 from profiler_core.analysis.launches import is_graph_launch
 from profiler_core.analysis.per_name import per_name
+from profiler_core.analysis.work import n_ahead_of_launches
 from profiler_core.model.trace import Trace
 
 # An idle server waits for requests: such a pause is no part of a step, beyond this many times the
@@ -149,13 +150,8 @@ def step_of_event(steps: Sequence[ServerStep], work: pl.DataFrame) -> npt.NDArra
         work: its `device_work`.
     """
     number = step_of_launch(steps, work["launch_ts_ns"].fill_null(work["ts_ns"]))
-    number[: _n_left_over(work)] = -1
+    number[: n_ahead_of_launches(work)] = -1
     return number
-
-
-def _n_left_over(work: pl.DataFrame) -> int:
-    """Device events ahead of the first one with a launch: launched before the trace began."""
-    return int(work["launch_ts_ns"].is_not_null().arg_max() or 0)
 
 
 def _free_ns(work: pl.DataFrame) -> int:
@@ -165,7 +161,7 @@ def _free_ns(work: pl.DataFrame) -> int:
     """
     if work.height == 0:
         return 0
-    n_left_over = _n_left_over(work)
+    n_left_over = n_ahead_of_launches(work)
     begin_ns, launched_ns = (
         work.slice(n_left_over, 1)
         .select("ts_ns", pl.col("launch_ts_ns") + pl.col("launch_dur_ns"))

@@ -63,7 +63,7 @@ def event_facts(picked: Picked, runs: Sequence[SceneRun]) -> list[tuple[str, str
         ("Where", track_label(event.track)),
         ("Category", capitalised(label)),
         ("Duration", format_duration(event.dur_ns)),
-        ("Starts", _start(picked)),
+        ("Starts", _start(picked, has_steps=bool(run.index.layout.steps))),
         ("Operators", " › ".join(event.operators) or None),
         ("Annotation", event.annotation),
         ("Source", " · ".join(event.source_lines) or None),
@@ -104,13 +104,19 @@ _UNCOUNTED: Mapping[Uncounted, str] = {
 }
 
 
-def _start(picked: Picked) -> str:
-    """Within its step's range on the host, else how far from it: the device runs behind."""
+def _start(picked: Picked, *, has_steps: bool) -> str:
+    """Within its step's range on the host, else how far from it: the device runs behind.
+
+    Args:
+        picked: the event.
+        has_steps: its trace marks steps.
+    """
     event = picked.event
     if event.step is None or event.start_in_step_ns is None:
         of_trace = f"{format_duration(event.ts_ns)} after the start of the trace"
         why = event.uncounted and _UNCOUNTED[event.uncounted]
-        return f"{of_trace}, in no step and not counted: {why}" if why else of_trace
+        where = "in no step and not counted" if has_steps else "not counted"
+        return f"{of_trace}, {where}: {why}" if why else of_trace
     name = event.step.name.replace("ProfilerStep#", "step ")
     late_ns = event.ts_ns - event.step.end_ns
     if late_ns >= 0:
