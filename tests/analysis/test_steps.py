@@ -100,9 +100,7 @@ def test_without_steps_the_window_begins_with_the_host_where_old_work_ended_befo
 
 
 def test_without_steps_and_launches_all_work_counts():
-    trace = a_trace(
-        runtime=[launch(10, 1, 1)], device=[kernel(0, 5), kernel(6, 4, 99)]
-    )
+    trace = a_trace(runtime=[launch(10, 1, 1)], device=[kernel(0, 5), kernel(6, 4, 99)])
     window = find_window(trace)
     assert (window.n_left_over, window.start_ns, window.end_ns) == (0, 0, 11)
     assert device_work(trace)["step"].to_list() == [0, 0]

@@ -255,8 +255,7 @@ def test_without_steps_no_event_is_told_from_a_step(tmp_path):
     run = SceneRun(0, "eager", "baseline", "#123456", "token", open_index(tmp_path / "index"))
     picked = [Picked(0, event(trace, run.index, "device", row)) for row in range(2)]
     assert [dict(panels.event_facts(each, [run]))["Starts"] for each in picked] == [
-        "5 ns after the start of the trace, not counted: "
-        "it was launched before the profiler began",
+        "5 ns after the start of the trace, not counted: it was launched before the profiler began",
         "20 ns after the start of the trace",
     ]
 
