@@ -115,7 +115,8 @@ def copy_for_what_follows(gap: Gap) -> None:
         target = gap.around[-1][1]
         for x in gap.untied(gap.baseline):
             sizes = {prod(shape) for shape in gap.around[-1][0].shapes}
-            if x.op in _ARRANGING and (x.size is None or x.size in sizes):
+            arranges = x.op in _ARRANGING and (x.size is None or x.size in sizes)
+            if arranges or (x.only_copies and not _arranges_another(x, gap.around[-1])):
                 gap.tie(x, target, "position")
 
 

@@ -20,6 +20,7 @@ from profiler_core.analysis.ledger.operators import (
 from profiler_core.analysis.ledger.ownership import Ownership
 from profiler_core.analysis.ledger.program import Item, Phase, Program, Segment
 from profiler_core.analysis.ledger.split_reductions import first_halves
+from profiler_core.analysis.ledger.weight_layouts import mark_weight_layouts
 from profiler_core.analysis.ledger.work_units import HostStep, Unit
 
 # The operator that a library kernel of this category computes.
@@ -173,6 +174,8 @@ def program(
     segments = _segments(layout.in_order(with_views))
     for segment in segments:
         _join_halves(segment, layout.ties)
+        if segment.phase == "forward":
+            mark_weight_layouts(segment.items, step.units)
         _mark_fresh(segment.items)
     busy = [(number, unit) for number, unit in enumerate(step.units) if unit.events]
     return Program(
@@ -227,7 +230,7 @@ def _mark_fresh(items: Sequence[Item]) -> None:
     for item in items:
         if item.by_kernel_name:
             item.fresh = item.inner - named
-            named |= item.inner
+            named |= frozenset() if item.lays_out_weight else item.inner
         elif item.units:
             named = set()
 

@@ -48,6 +48,7 @@ class Item:
     output: tuple[tuple[int, ...], str] | None = None  # shape and dtype of a node's result
     by_kernel_name: bool = False  # a kernel without a log: `inner` was read from its name
     fresh: frozenset[str] = frozenset()  # of these, what no generated kernel just before it names
+    lays_out_weight: bool = False  # a kernel that copies a convolution's weight to another layout
     library_kernel: str = ""  # its name, where it was launched outside any operator
     layouts: frozenset[str] = (
         frozenset()
@@ -72,7 +73,8 @@ class Item:
     @property
     def only_copies(self) -> bool:
         """A generated kernel that only casts or rearranges, by what is new in its name."""
-        return self.by_kernel_name and self.fresh <= COPYING and not self.is_reduction
+        names_no_other = self.by_kernel_name and self.fresh <= COPYING and not self.is_reduction
+        return self.lays_out_weight or names_no_other
 
     @property
     def is_reduction(self) -> bool:

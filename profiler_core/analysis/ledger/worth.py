@@ -70,6 +70,8 @@ def related(a: Item, b: Item) -> bool:
 
 def worth_of_names(a: Item, b: Item) -> int:
     """Kernels known by name only: equal ones, or an operator that the name mentions."""
+    if _is_a_weights_layout_alone(a, b) or _is_a_weights_layout_alone(b, a):
+        return 0
     if a.op == b.op:
         return SAME_KERNEL
     if a.by_kernel_name and b.by_kernel_name:
@@ -81,6 +83,12 @@ def worth_of_names(a: Item, b: Item) -> int:
     if not (plain.op in name.inner or plain.inner & name.inner):
         return 0
     return _named(plain, name)
+
+
+def _is_a_weights_layout_alone(kernel: Item, other: Item) -> bool:
+    """Does a kernel only lay out a weight, and the other do what is no copy, for all it says?"""
+    copies = other.inner <= COPYING if other.by_kernel_name else other.op in COPYING
+    return kernel.lays_out_weight and not (other.lays_out_weight or copies)
 
 
 def _named(plain: Item, name: Item) -> int:
