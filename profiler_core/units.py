@@ -1,16 +1,22 @@
 """Nanoseconds, bytes and fractions as text people read; nothing else formats numbers."""
 
 import math
+from typing import Literal
+
+# A bound is rounded to the side on which it stays true: "at least" and "≥" down, "at most" and
+# "≤" up. What is exact or estimated is rounded to the nearest.
+Rounding = Literal["nearest", "down", "up"]
 
 _ROUNDS_UP = 0.9995  # from here on a value is 1.00 of the next unit, not 1000 of this one
 
 
-def format_duration(ns: float | None) -> str:
+def format_duration(ns: float | None, rounding: Rounding = "nearest") -> str:
     """`5_220_000` -> "5.22 ms". None is an en dash."""
     if ns is None:
         return "–"
     if ns < 0:
-        return f"−{format_duration(-ns)}"
+        return f"−{format_duration(-ns, _MIRRORED[rounding])}"
+    ns = _bounded(ns, rounding)
     for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if ns >= factor * _ROUNDS_UP:
             return f"{_three_digits(ns / factor)} {unit}"
@@ -40,10 +46,11 @@ def format_difference(ns: float | None) -> str:
     return f"{'−' if ns < 0 else '+'}{format_duration(abs(ns))}"
 
 
-def format_bytes(n: float | None) -> str:
+def format_bytes(n: float | None, rounding: Rounding = "nearest") -> str:
     """`468_000_000` -> "468 MB" (decimal, as torch and vendors print them). None is an en dash."""
     if n is None:
         return "–"
+    n = -_bounded(-n, _MIRRORED[rounding]) if n < 0 else _bounded(n, rounding)
     for factor, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if abs(n) >= factor * _ROUNDS_UP:
             return f"{_three_digits(n / factor)} {unit}"
@@ -96,10 +103,18 @@ def format_rate(per_second: float | None) -> str:
     return format_count(round(per_second) if is_large and per_second else per_second)
 
 
-def format_share(fraction: float | None) -> str:
-    """`0.947` -> "95 %"; a share that is not whole is never printed as 0 or 100. None is a dash."""
+def format_share(fraction: float | None, rounding: Rounding = "nearest") -> str:
+    """`0.947` -> "95 %"; a share that is not whole is never printed as 0 or 100. None is a dash.
+
+    A lower bound below 1 % keeps one digit, as "0.4 %": from 0 % on says nothing.
+    """
     if fraction is None:
         return "–"
+    if rounding == "up":
+        return f"{math.ceil(_whole_if_near(fraction * 100))} %"
+    if rounding == "down":
+        percent = _whole_if_near(fraction * 100)
+        return f"{math.floor(percent)} %" if percent >= 1 else f"{_one_digit_below(percent)} %"
     if 0 < fraction < 0.005:
         return "< 1 %"
     if 0.995 <= fraction < 1:
@@ -143,6 +158,31 @@ def format_points(difference: float) -> str:
     sign = "±" if abs(points) < 0.05 else "−" if points < 0 else "+"
     digits = 1 if 0.05 <= abs(points) < 1 else 0
     return f"{sign}{abs(points):.{digits}f} pts"
+
+
+_MIRRORED: dict[Rounding, Rounding] = {"nearest": "nearest", "down": "up", "up": "down"}
+
+
+def _bounded(value: float, rounding: Rounding) -> float:
+    """A value of 0 or more as a bound of three digits, or of whole units below 100."""
+    if rounding == "nearest" or value <= 0:
+        return value
+    unit = 10.0 ** max(0, math.floor(math.log10(value)) - 2)
+    steps = _whole_if_near(value / unit)
+    return (math.floor(steps) if rounding == "down" else math.ceil(steps)) * unit
+
+
+def _whole_if_near(value: float) -> float:
+    """Without what floating point adds to a whole number: 56.00000000000001 is 56."""
+    return round(value, 9)
+
+
+def _one_digit_below(value: float) -> str:
+    """The first digit of a number below 1, cut off there: 0.47 -> "0.4"."""
+    if value <= 0:
+        return "0"
+    digits = -math.floor(math.log10(value))
+    return f"{math.floor(_whole_if_near(value * 10**digits)) / 10**digits:.{digits}f}"
 
 
 def _three_digits(value: float) -> str:

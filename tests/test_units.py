@@ -10,6 +10,7 @@ from profiler_core.units import (
     format_per_step,
     format_points,
     format_ratio,
+    format_share,
     format_share_of,
     format_wait,
     rounded_bytes,
@@ -130,3 +131,29 @@ def test_what_a_value_became_needs_both_values(
 
 def test_a_share_of_nothing_is_a_dash() -> None:
     assert (format_share_of(1, 4), format_share_of(1, 0)) == ("25 %", "–")
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "least", "most"),
+    [
+        (format_share, 0.0156, "1 %", "2 %"), (format_share, 0.365, "36 %", "37 %"),
+        (format_share, 0.56, "56 %", "56 %"), (format_share, 0.0047, "0.4 %", "1 %"),
+        (format_share, 0.00999, "0.9 %", "1 %"), (format_share, 0.999, "99 %", "100 %"),
+        (format_share, 0.0, "0 %", "0 %"), (format_share, 1.0, "100 %", "100 %"),
+        (format_duration, 999_400, "999 µs", "1.00 ms"),
+        (format_duration, 999_900, "999 µs", "1.00 ms"),
+        (format_duration, 5_224_000, "5.22 ms", "5.23 ms"), (format_duration, 8.4, "8 ns", "9 ns"),
+        (format_duration, 800_000.0000000001, "800 µs", "800 µs"),
+        (format_duration, 0, "0 ns", "0 ns"),
+        (format_duration, -5_224_000, "−5.23 ms", "−5.22 ms"),
+        (format_bytes, 45_150_000, "45.1 MB", "45.2 MB"), (format_bytes, -1.5, "-2 B", "-1 B"),
+    ],
+)  # fmt: skip
+def test_a_bound_stays_true_as_it_is_written(form, value, least, most):
+    """ "2 % or more" stood for 1.56 %."""
+    assert form(value, "down") == least
+    assert form(value, "up") == most
+
+
+def test_a_bound_of_nothing_is_a_dash():
+    assert {form(None, "up") for form in (format_duration, format_bytes, format_share)} == {"–"}

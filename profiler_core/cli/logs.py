@@ -260,7 +260,7 @@ def _cudagraphs(report: CompilationReport) -> str:
     for event, cause in report.cudagraphs[:_SHOWN]:
         location = f" ({place_text(event.file, event.line)})" if event.file else ""
         stake = stakes.get(event)
-        worth = f" Up to {format_duration(stake)} per step." if stake else ""
+        worth = f" Up to {format_duration(stake, 'up')} per step." if stake else ""
         lines.append(f"{event.kind}: {event.reason}{location}. {cause.change}{worth}")
     return _with_more("\n".join(lines), len(report.cudagraphs))
 

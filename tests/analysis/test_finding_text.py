@@ -28,7 +28,9 @@ BOUND = Prediction.at_most(800_000.0, "unprofiled", "nobody tried it")
     [
         ({"prediction": SIMULATED}, ("800 µs", "per step")),
         ({"prediction": BOUND}, ("≤ 800 µs", "per step")),
+        ({"prediction": replace(BOUND, high_ns=801_200.0)}, ("≤ 802 µs", "per step")),
         ({"one_off_ns": 2e9}, ("2.00 s", "once")),
+        ({"one_off_ns": 1.999e9, "is_one_off_at_least": True}, ("≥ 1.99 s", "once")),
         ({}, ("–", "")),
         ({"weight": "note"}, ("–", "to know")),
     ],

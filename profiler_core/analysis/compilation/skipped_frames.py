@@ -52,8 +52,14 @@ class LostGain:
         """What was lost, in one sentence; "" where that is not known."""
         if self.ns is None:
             return ""
-        bound = "up to " if self.source == "estimated" else ""
-        return f"Frames skipped: lost {bound}{format_duration(self.ns)} per step."
+        return f"Frames skipped: lost {self.amount} per step."
+
+    @property
+    def amount(self) -> str:
+        """What was lost, ns as text; an estimate is an upper bound and says so."""
+        if self.source == "estimated":
+            return f"up to {format_duration(self.ns, 'up')}"
+        return format_duration(self.ns)
 
 
 def others_of(

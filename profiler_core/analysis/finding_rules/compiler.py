@@ -179,7 +179,7 @@ def _untimed(report: CompilationReport) -> str:
     if not n:
         return ""
     untimed = "one" if n == 1 else format_count(n)
-    least = format_duration(report.recompile_ns)
+    least = format_duration(report.recompile_ns, "down")
     return f" At least {least}: how long {untimed} of them took is not known."
 
 

@@ -83,7 +83,7 @@ def roofline(
     return saved, (
         f"Of products that take {format_duration(room.time_ns)} with all that they launch, "
         f"{shapes}: {format_operations(room.flops)}, which need at least "
-        f"{format_duration(room.floor_ns)} at the peak of {facts.peaks.name} in "
+        f"{format_duration(room.floor_ns, 'down')} at the peak of {facts.peaks.name} in "
         f"{type_}, or to read their tensors."
     )
 

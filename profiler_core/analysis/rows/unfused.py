@@ -30,7 +30,7 @@ def unfused_table(pairs: Sequence[Unfused], most: int, span: Span) -> Table:
                 item=kernel_item(pair.writer) if pair.writer_is_generated else None,
             ),
             Cell(
-                f"≤ {format_duration(pair.at_stake_ns)}",
+                f"≤ {format_duration(pair.at_stake_ns, 'up')}",
                 below=(format_bytes(pair.saved_bytes), *_cached(pair)),
             ),
             Cell(

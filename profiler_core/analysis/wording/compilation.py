@@ -151,8 +151,5 @@ def evidence(report: CompilationReport) -> list[str]:
             )
         lines.append(text + ".")
     if report.lost is not None and report.lost.ns:
-        bound = "up to " if report.lost.source == "estimated" else ""
-        lines.insert(
-            0, f"The skipped functions lose {bound}{format_duration(report.lost.ns)} in every step."
-        )
+        lines.insert(0, f"The skipped functions lose {report.lost.amount} in every step.")
     return lines

@@ -37,8 +37,10 @@ def prediction_sentence(difference: Difference) -> str:
     if difference.predicted_ns < 0:
         longer = format_duration(-difference.predicted_ns)
         return f"The finding expected no gain, but a step that takes {longer} longer."
-    bound = "at most " if difference.is_bound else ""
-    text = f"The finding put {bound}{format_duration(difference.predicted_ns)} per step at stake: "
+    predicted = format_duration(difference.predicted_ns)
+    if difference.is_bound:
+        predicted = f"at most {format_duration(difference.predicted_ns, 'up')}"
+    text = f"The finding put {predicted} per step at stake: "
     if not difference.is_beyond_noise:
         return f"{text}whether any of it was gained cannot be told from noise."
     if realised < 0:

@@ -65,12 +65,18 @@ def _shares(line: Roofline) -> str:
     shares = []
     is_all = line.kernels_per_call == 1  # else its bytes are its operator's, and other kernels' too
     if line.memory_share is not None and is_all:
-        more = " or more" if line.counts_once else ""
-        shares.append(f"{format_share(line.memory_share)}{more} of the memory's bandwidth")
+        shares.append(f"{memory_share_text(line)} of the memory's bandwidth")
     if line.compute_share is not None:
         of_products = "" if line.is_all_products else ", in its products alone"
         shares.append(f"{format_share(line.compute_share)} of the {line.units} peak{of_products}")
     return " and ".join(shares)
+
+
+def memory_share_text(line: Roofline) -> str:
+    """What it comes to of the memory's peak: "37 %", "36 % or more" of what may move more."""
+    if not line.counts_once:
+        return format_share(line.memory_share)
+    return f"{format_share(line.memory_share, 'down')} or more"
 
 
 def launch_sentences(launches: Sequence[Launch]) -> tuple[str, ...]:

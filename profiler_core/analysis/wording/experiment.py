@@ -148,7 +148,7 @@ def gain_text(gain: Gain) -> str:
 def gain_lines(gain: Gain) -> tuple[str, ...]:
     """What a finding predicts, and from where to where, if both ends are given."""
     if gain.at_most:
-        return (f"≤ {format_duration(gain.high_ns)}",)
+        return (f"≤ {format_duration(gain.high_ns, 'up')}",)
     expected = format_duration(gain.gain_ns)
     if gain.low_ns is None or gain.high_ns is None:
         return (expected,)

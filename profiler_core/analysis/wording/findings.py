@@ -26,8 +26,10 @@ def stake_text(finding: Finding) -> tuple[str, str]:
     if finding.prediction is not None:
         return amount_text(finding.prediction), finding.span
     if finding.one_off_ns is not None:
-        least = "≥ " if finding.is_one_off_at_least else ""
-        return f"{least}{format_duration(finding.one_off_ns)}", "once"
+        once_ns = finding.one_off_ns
+        if finding.is_one_off_at_least:
+            return f"≥ {format_duration(once_ns, 'down')}", "once"
+        return format_duration(once_ns), "once"
     return "–", "to know" if finding.weight == "note" else ""
 
 
@@ -46,7 +48,7 @@ def together_text(findings: Sequence[Finding]) -> str:
     if sum((finding.at_stake_ns or 0.0) > 0 for finding in findings) < 2:
         return ""
     ns, is_bound = together(findings)
-    bound = "at most " if is_bound else ""
+    amount = f"at most {format_duration(ns, 'up')}" if is_bound else format_duration(ns)
     alone = more_alone(findings)
     span = common_span(finding.span for finding in findings)
     which = "Together " if alone is None else f"All but “{clause(alone.title)}” together "
@@ -54,7 +56,7 @@ def together_text(findings: Sequence[Finding]) -> str:
         how = "done together they save more than one by one"
     else:
         how = "they add up" if add_up(findings) else "what overlaps counts once"
-    return f"{which}{bound}{format_duration(ns)} {span}: {how}."
+    return f"{which}{amount} {span}: {how}."
 
 
 def amounts_text(findings: Sequence[Finding], n_shown: int | None = None) -> str:
@@ -77,7 +79,7 @@ def _shows_bound(finding: Finding) -> bool:
 def amount_text(prediction: Prediction) -> str:
     """What is expected, or the bound: "175 µs", "≤ 800 µs", "no gain"."""
     if prediction.is_bound:
-        return f"≤ {format_duration(prediction.high_ns)}"
+        return f"≤ {format_duration(prediction.high_ns, 'up')}"
     if prediction.is_loss or _is_nothing(prediction):
         return NO_GAIN
     return format_duration(prediction.expected_ns)
@@ -109,7 +111,7 @@ def basis_text(prediction: Prediction | None, change: Change | None = None) -> s
     if prediction is None:
         return ""
     if prediction.is_bound:
-        return f"At most {format_duration(prediction.high_ns)}: {prediction.reason}."
+        return f"At most {format_duration(prediction.high_ns, 'up')}: {prediction.reason}."
     if _is_nothing(prediction):
         if prediction.basis != "simulated":
             return "It costs nothing here."

@@ -85,7 +85,7 @@ def bound(comparison: MemoryComparison, labels: tuple[str, str]) -> tuple[str, .
         if of_step[1] is not None:
             sentences.append(f"In {candidate} it is {format_bytes(of_step[1])}.")
     profiled = [
-        f"{format_bytes(made)} in {label}"
+        f"{format_bytes(made, 'up')} in {label}"
         for label, made in zip(labels, comparison.of_profiled_bytes, strict=True)
         if made is not None
     ]

@@ -166,7 +166,8 @@ def not_in_turns(subject: str, time: StepTime) -> str:
     if noise.drift:
         parts.append(f"the drift within each (±{format_share(noise.drift)})")
     if noise.of_load:
-        parts.append(f"steps that other work made longer (up to {format_share(noise.of_load)})")
+        most = format_share(noise.of_load, "up")
+        parts.append(f"steps that other work made longer (up to {most})")
     return f"{sentence}, so the 95 % interval of the ratio allows for {listed(parts)}."
 
 

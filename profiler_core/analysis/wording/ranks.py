@@ -163,8 +163,9 @@ def without_profiler(job: Job) -> str:
     if named != claim.rank:
         return f"{step}: then {waiter} {late_ns} for rank {claim.rank}."
     if hides_who_is_late(path, claim.untold_ns):
+        least = format_duration(claim.late_ns, "down")
         return (
-            f"{step}, less than the hosts need under it: at least {late_ns} of it is waiting for "
+            f"{step}, less than the hosts need under it: at least {least} of it is waiting for "
             f"rank {claim.rank}; who causes the rest, traces do not say."
         )
     return ""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.span import PER_STEP, Span
-from profiler_core.analysis.wording.dossier import NEEDS_LOG
+from profiler_core.analysis.wording.dossier import NEEDS_LOG, memory_share_text
 from profiler_core.units import (
     format_bytes,
     format_count,
@@ -66,15 +66,17 @@ def roofline_sentences(line: Roofline, span: Span = PER_STEP) -> tuple[str, ...]
 def _rates(line: Roofline, span: Span) -> Iterator[str]:
     """What it moves and computes, over its time and against the peaks."""
     if line.bytes_moved is not None and line.bytes_per_s is not None:
-        least = "" if line.looks_up else "at least "
+        moved = (
+            format_bytes(line.bytes_moved)
+            if line.looks_up
+            else f"at least {format_bytes(line.bytes_moved, 'down')}"
+        )
         text = (
-            f"Moves {least}{format_bytes(line.bytes_moved)} {span} in "
+            f"Moves {moved} {span} in "
             f"{format_duration(line.time_ns)}: {format_bytes(line.bytes_per_s)}/s"
         )
         if line.memory_share is not None:
-            more = " or more" if line.counts_once else ""
-            share = format_share(line.memory_share)
-            text += f", {share}{more} of the memory's peak on {line.device}"
+            text += f", {memory_share_text(line)} of the memory's peak on {line.device}"
         yield f"{text}."
         if line.looks_up:
             yield _REPEATED

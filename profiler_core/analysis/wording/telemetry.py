@@ -182,7 +182,7 @@ def jitter_sentence(sampler: SamplerJitter | None) -> str:
     return (
         f"Sampled every {format_duration(sampler.period_ns)}: {format_count(sampler.n)} samples "
         f"lie {format_duration(sampler.median_ns)} from their deadline in the median, "
-        f"{format_duration(sampler.max_ns)} at most; {missed}."
+        f"{format_duration(sampler.max_ns, 'up')} at most; {missed}."
     )
 
 
