@@ -412,7 +412,9 @@ def test_a_pooling_s_gradient_does_not_read_what_was_pooled(
     own_us = sum(e["dur"] for e in events if e.get("cat") == "kernel" and e["name"] == name)
     assert traffic.time_ns == pytest.approx(1000 * own_us)
     (line,) = dossier(comparison, kernel_item(name)).rooflines
-    assert roofline_sentences(line)[0].startswith(f"Moves at least {format_bytes(expected, 'down')} ")
+    assert roofline_sentences(line)[0].startswith(
+        f"Moves at least {format_bytes(expected, 'down')} "
+    )
     assert not any("totals of its operator" in text for text in roofline_sentences(line))
 
 
