@@ -25,6 +25,7 @@ from profiler_core.analysis.compilation.report import (
     says_something,
 )
 from profiler_core.analysis.compilation.skipped_frames import Other
+from profiler_core.analysis.compilation.traced_frames import TracedFrames, traced_frames
 from profiler_core.analysis.counters.report import RunMeasured, run_measured
 from profiler_core.analysis.dossier.roofline import Traffic
 from profiler_core.analysis.dossier.traffic import traffic_by_kernel
@@ -245,6 +246,12 @@ class Run(RankedRun):
         """What each compiled region in its trace costs the host; () without any, or a trace."""
         trace = self.trace
         return () if trace is None else self._answer("regions", lambda: region_taxes(trace))
+
+    @property
+    def traced_frames(self) -> TracedFrames | None:
+        """Which frames these regions are of, by their names; None without a trace."""
+        trace = self.trace
+        return None if trace is None else self._answer("frames", lambda: traced_frames(trace))
 
     def compilation_beside(
         self, other_runs: Sequence[Other], compile_cost: CompileCost | None

@@ -102,8 +102,7 @@ def region_taxes(trace: Trace, sample: StepSample | None = None) -> tuple[Region
     ranges = _ranges(trace, sample)
     calls = _calls(trace, ranges, sample)
     if sample.n:
-        low, high = int(sample.starts[0]), int(sample.ends.max())
-        ranges = [r for r in ranges if low <= r.start_ns < high]
+        ranges = _within(ranges, sample)
     sums: dict[str | None, list[float]] = {}
     for compile_id, name, dur_ns in _owned(ranges, calls):
         total = sums.setdefault(compile_id, [0.0] * 5)
@@ -117,6 +116,20 @@ def region_taxes(trace: Trace, sample: StepSample | None = None) -> tuple[Region
     if sums and missed_ns:
         taxes.append(RegionTax(None, 0.0, missed_ns / n_steps, 0.0, 0.0, 0.0, is_missed=True))
     return tuple(sorted(taxes, key=lambda tax: -tax.total_ns))
+
+
+def entered_regions(trace: Trace, sample: StepSample) -> list[tuple[str, int]]:
+    """(compile id, when it is entered, ns) of each region that has an id, as `region_taxes` counts.
+
+    Args:
+        trace: of a compiled run.
+        sample: the steps to look at; without any, all of the trace.
+    """
+    ranges = _ranges(trace, sample)
+    if sample.n:
+        ranges = _within(ranges, sample)
+    named = ((REGION.match(span.name), span.start_ns) for span in ranges)
+    return [(region["id"], start) for region, start in named if region and region["id"]]
 
 
 def call_spans(trace: Trace) -> pl.DataFrame:
@@ -154,6 +167,11 @@ def _named(
         fitting = per_name(ranges["name"], lambda name: name.startswith(prefixes), pl.Boolean)
         frames.append(ranges.filter(fitting).with_columns(pl.col("name").cast(pl.String)))
     return pl.concat(frames).sort("ts_ns", "dur_ns", descending=[False, True])
+
+
+def _within(ranges: list[_Range], sample: StepSample) -> list[_Range]:
+    low, high = int(sample.starts[0]), int(sample.ends.max())
+    return [r for r in ranges if low <= r.start_ns < high]
 
 
 def _ranges(trace: Trace, sample: StepSample) -> list[_Range]:

@@ -15,7 +15,8 @@ from profiler_core.analysis.rows.compilation import (
     traced_table,
 )
 from profiler_core.analysis.rows.table import Cell, Table, text_row
-from profiler_core.analysis.wording.sentence import clipped, counted
+from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.analysis.wording.traced_frames import traced_sentences, traced_title
 from profiler_core.figures.compilation_steps import recompile_steps, recompile_times
 from profiler_core.model.compilation import Compilation
 from profiler_core.ui.charts import show_figure
@@ -98,12 +99,12 @@ def show_regions(report: CompilationReport) -> None:
 def show_traced_regions(choice: Choice) -> None:
     """The compiled regions that the traces of runs without a log show; nothing without any."""
     for label, run in zip(choice.labels, choice.comparison.runs, strict=True):
-        if run.compile_log is None and run.regions:
+        traced = run.traced_frames if run.compile_log is None and run.regions else None
+        if traced is not None:
             n = sum(1 for tax in run.regions if tax.n)
             section(
-                f"{counted(n, 'compiled region')} in the trace of {label}",
-                "Which lines they are of, and what breaks the graph between them, only a log "
-                f"says. {_AROUND}",
+                f"{traced_title(traced, n)} in the trace of {label}",
+                " ".join((*traced_sentences(traced), _AROUND)),
             )
             _region_table(run.regions, ())
 
