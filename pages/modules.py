@@ -81,7 +81,7 @@ with page(SPEC) as first_line:
     show_notes(
         note
         for note in (
-            how_divided(of_modules=view in (LAYERS, CLASSES), is_pair=shown.is_pair),
+            how_divided(tree.span, of_modules=view in (LAYERS, CLASSES), is_pair=shown.is_pair),
             unknown_sentence(tree, is_pair=shown.is_pair),
             undecidable_sentence(shown.divided.ledger) if shown.is_pair else "",
             *shown.divided.ledger.notes,

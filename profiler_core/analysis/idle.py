@@ -13,6 +13,7 @@ import polars as pl
 
 from profiler_core.analysis.host_activity import host_activities
 from profiler_core.analysis.intervals import covered_ns, gaps, merge
+from profiler_core.analysis.span import Span, spanned
 from profiler_core.analysis.steps import Window
 from profiler_core.analysis.threads import thread_axis
 from profiler_core.model.trace import Trace
@@ -58,6 +59,12 @@ CAUSE_NAMES: dict[str, str] = {
     "tail": "end of the step",
     "other": "cause unknown",
 }
+
+
+def cause_name(cause: str, span: Span) -> str:
+    """`CAUSE_NAMES` of amounts that may be of a trace without steps."""
+    name = CAUSE_NAMES.get(cause, cause.replace("_", " "))
+    return f"end of the {spanned(span)}" if cause == "tail" else name
 
 
 @dataclass(frozen=True, slots=True)

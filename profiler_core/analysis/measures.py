@@ -8,10 +8,12 @@ from profiler_core.analysis.compare import CandidateComparison, ComparedNumbers,
 from profiler_core.analysis.compilation.cost import CompileCost, baseline_cost
 from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.side import Side, compared_span, has_whole_memory, is_empty
+from profiler_core.analysis.span import PER_STEP, profiled_time, spanned
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.step_time import Clock, step_time_ns
 from profiler_core.analysis.throughput import Counted
 from profiler_core.analysis.verdict_kind import VerdictKind, judge
+from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.units import format_duration, format_share
 
 Unit = Literal["ns", "bytes", "count", "share", "ratio", "rate"]
@@ -73,13 +75,21 @@ def step_ns(side: Side, clock: Clock | None) -> float | None:
     return side.per_step.window_ns if side.per_step and clock else None
 
 
+def divided_clock(sides: Sequence[Side]) -> Clock | None:
+    """The clock on which what the traces hold is divided: theirs, where one of them marks no steps.
+
+    A step that was timed is no whole for all that such a trace holds.
+    """
+    return common_clock(sides) if compared_span(sides) == PER_STEP else "profiled"
+
+
 def step_bars_of(sides: Sequence[Side]) -> tuple[tuple[str, ...], tuple[StepParts, ...]]:
     """(labels, steps) of the runs that have a whole trace, their steps divided on one clock.
 
     What a cut trace lacks would be drawn as time in which the device is idle, and all of one that
     holds nothing to measure.
     """
-    clock = common_clock(sides)
+    clock = divided_clock(sides)
     labels, parts = [], []
     for side in sides:
         summary = side.summary
@@ -120,7 +130,8 @@ def measures(comparison: ComparedNumbers) -> tuple[Measure, ...]:
     whole = tuple(side.has_whole_steps for side in sides)
     counted = tuple(side.has_whole_steps and not _lacks_kernels(side) for side in sides)
     times = _times(comparison, sides, clock)
-    device = _device([_counted_alike(s, on_gpu=on_gpu) for s in sides], clock, on_gpu=on_gpu)
+    divided = [_counted_alike(side, on_gpu=on_gpu) for side in sides]
+    device = _device(divided, divided_clock(sides), on_gpu=on_gpu)
     rows = (
         *(times if clock == "unprofiled" else _of_whole(times, whole)),
         *_of_whole(device, counted),
@@ -168,21 +179,29 @@ def _counted_alike(side: Side, *, on_gpu: bool) -> Side:
 def _times(
     comparison: ComparedNumbers, sides: Sequence[Side], clock: Clock | None
 ) -> tuple[Measure, ...]:
+    span = compared_span(sides)
+    is_whole = clock != "unprofiled" and span != PER_STEP
     if clock == "unprofiled":
         definition = (
             "Wall time of a timed round over its steps, without the profiler; the median over "
             "the rounds."
         )
-    else:
+    elif not is_whole:
         definition = (
             "The profiled window over its steps. The profiler slows the host, so a step that "
             "waits for the host is shorter in truth."
+        )
+    else:
+        definition = (
+            "From the first to the last event of the trace, without work that had been launched "
+            "before the profiler began. The profiler slows the host, so what waits for the host "
+            "is shorter in truth."
         )
     judged = tuple(_by_verdict(c) for c in comparison.candidates)
     speed = tuple(c.step_time.ratio for c in comparison.candidates)
     return (
         Measure(
-            "Step time" if clock == "unprofiled" else "Step time, profiled",
+            "Step time" if clock == "unprofiled" else capitalised(profiled_time(span)),
             definition,
             "ns",
             tuple(step_ns(side, clock) for side in sides),
@@ -190,8 +209,8 @@ def _times(
         ),
         Measure(
             "Speed",
-            "Step time of the baseline over that of the candidate: above 1 the candidate is "
-            "faster. Coloured only where its 95 % interval leaves 1 out.",
+            f"{'Time' if is_whole else 'Step time'} of the baseline over that of the candidate: "
+            "above 1 the candidate is faster. Coloured only where its 95 % interval leaves 1 out.",
             "ratio",
             (1.0 if any(speed) else None, *speed),
             judged,
@@ -227,20 +246,21 @@ def _device(sides: Sequence[Side], clock: Clock | None, *, on_gpu: bool) -> tupl
             f"GPU time {span}" if on_gpu else f"Profiled CPU time {span}",
             f"Durations of all kernels, copies and memsets {span}, summed over streams."
             if on_gpu
-            else "Durations of all operators of a profiled step, summed over threads; what the "
-            "profiler takes at each is in them.",
+            else f"Durations of all operators of a profiled {spanned(span)}, summed over threads; "
+            "what the profiler takes at each is in them.",
             "ns",
             "lower",
             _of_steps(sides, lambda p: p.device_time_ns),
         ),
         _row(
             f"{processor} busy",
-            "Share of the step in which the GPU worked: the union of its intervals in the trace "
-            "over the step time. Of a job of ranks, what the critical rank does not work more than "
-            "the others; waiting in collectives is no work."
+            f"Share of the {spanned(span)} in which the GPU worked: the union of its intervals in "
+            f"the trace over {'the step time' if span == PER_STEP else 'its length'}. Of a job of "
+            "ranks, what the critical rank does not work more than the others; waiting in "
+            "collectives is no work."
             if on_gpu
-            else "Share of the profiled step in which an operator ran, on any thread: the profiler "
-            "slows operators as much as what is between them.",
+            else f"Share of the profiled {spanned(span)} in which an operator ran, on any thread: "
+            "the profiler slows operators as much as what is between them.",
             "share",
             "higher",
             tuple(_busy(side, clock) for side in sides),

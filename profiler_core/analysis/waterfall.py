@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from profiler_core.analysis.apportion import apportion
-from profiler_core.analysis.idle import CAUSE_NAMES, CAUSES
+from profiler_core.analysis.idle import CAUSE_NAMES, CAUSES, cause_name
 from profiler_core.analysis.ledger.result import FusionLedger, GroupSide
 from profiler_core.analysis.ranks.host_bound import hides_who_is_late, untold_waiting
 from profiler_core.analysis.ranks.job_summary import (
@@ -157,7 +157,9 @@ def waterfall(
     )
     parts = _parts(ledger, scales) if ledger is not None else {}
     order = list(dict.fromkeys([*WORK_CLASSES, *_ORDER_OF_OTHERS]))
+    span = PER_STEP if clock == "unprofiled" else common_span(each.span for each in summaries)
     labels = {**WORK_CLASSES, **OTHER_LABELS, **_named_late_rank(summaries)}
+    labels["idle_tail"] = f"idle: {cause_name('tail', span)}"
     rows = tuple(
         WaterfallRow(
             key=key,
@@ -174,7 +176,6 @@ def waterfall(
     notes = _notes(rows, summaries, clock, scales)
     if clock == "unprofiled" and any(map(_hides_who_is_late, summaries, totals)):
         notes = (*notes, _UNTOLD)
-    span = PER_STEP if clock == "unprofiled" else common_span(each.span for each in summaries)
     return Waterfall(rows, totals[0], totals[1], clock, notes, span)
 
 

@@ -8,7 +8,7 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compare import CandidateComparison, TwoNumbers
 from profiler_core.analysis.rows.categories import calls_head
 from profiler_core.analysis.run_labels import run_facts
-from profiler_core.analysis.span import PER_STEP
+from profiler_core.analysis.span import PER_STEP, profiled_time
 from profiler_core.analysis.step_parts import WAITING_FOR_A_RANK
 from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.answers.compare import comparison_answer
@@ -74,12 +74,13 @@ def _text(pair: Pair, facts: list[str]) -> str:
 
 
 def _numbers(c: CandidateComparison) -> str:
-    clock = f"step time, {c.step_time.clock}" if c.step_time.clock else "step time"
+    clock = "step time, unprofiled" if c.step_time.clock else "step time"
+    if c.step_time.clock == "profiled":
+        clock = profiled_time(c.span)
     rows = [_row(clock, (c.step_time.baseline_ns, c.step_time.candidate_ns), format_duration)]
-    is_of_steps = c.span == PER_STEP
+    energy = "energy" if c.span == PER_STEP else "energy of a step"
     if c.step_time.clock == "unprofiled":
-        what = "step time" if is_of_steps else "time"
-        rows.append(_row(f"{what}, profiled", c.window_ns, format_duration))
+        rows.append(_row(profiled_time(c.span), c.window_ns, format_duration))
     rows += [
         *_busy(c),
         _row("idle", c.idle_ns, format_duration),
@@ -97,7 +98,7 @@ def _numbers(c: CandidateComparison) -> str:
             format_bytes,
             compares=c.memory.allocated_compares,
         ),
-        _row("energy" if is_of_steps else "energy of a step", c.energy_per_step_j, format_energy),
+        _row(energy, c.energy_per_step_j, format_energy),
     ]
     return table([c.span, c.baseline_label, c.label, "change"], rows)
 

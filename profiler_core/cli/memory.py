@@ -7,6 +7,7 @@ from pathlib import Path
 from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.memory.segments import Segments
 from profiler_core.analysis.memory.snapshot import Origin, callers_apart, operators_apart
+from profiler_core.analysis.span import spanned
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.memory import memory_answer, memory_notes
 from profiler_core.cli.table import shorten, table
@@ -47,7 +48,7 @@ def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
     peaks = [
         ["reserved", format_bytes(report.peaks.reserved_bytes)],
         ["allocated", format_bytes(report.peaks.allocated_bytes)],
-        ["there before the steps", format_bytes(report.before_bytes)],
+        [f"there before the {spanned(report.span)}", format_bytes(report.before_bytes)],
     ]
     parts = [
         f"{opened.record.name or opened.path.name} · peaks: {report.peaks.source or 'not known'}",

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.idle import CAUSE_NAMES
+from profiler_core.analysis.idle import cause_name
 from profiler_core.analysis.per_step import per_step
-from profiler_core.analysis.span import PER_STEP
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.step_parts import WAITING_FOR_A_RANK
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
@@ -135,13 +135,13 @@ def _categories(summary: Summary, span: str) -> str:
     )
 
 
-def _idle(summary: Summary, span: str) -> str:
+def _idle(summary: Summary, span: Span) -> str:
     causes = summary.idle_by_cause_ns or {}
     return table(
         ["idle because of", f"time {span}", "share of idle"],
         [
             [
-                CAUSE_NAMES.get(cause, cause.replace("_", " ")),
+                cause_name(cause, span),
                 format_duration(summary.per_step(ns)),
                 format_share_of(ns, summary.idle_ns),
             ]

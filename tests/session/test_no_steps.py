@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.ledger.folding import fold
-from profiler_core.analysis.measures import measures
+from profiler_core.analysis.measures import measures, step_bars_of
 from profiler_core.analysis.rows.findings import finding_rows
+from profiler_core.analysis.rows.modules import how_divided
 from profiler_core.analysis.wording.findings import together_text
 from profiler_core.analysis.wording.first_lines import fusion_line, kernels_line
+from profiler_core.analysis.wording.memory import bound, through
 from profiler_core.cli.main import main
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
@@ -28,6 +30,11 @@ from tests.apps import opened, text_of
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 VARIANTS = ("eager", "default")
 MARK = "ProfilerStep"
+
+# A step that such a trace is said to have, or to be: not those of a run that was timed.
+OF_A_STEP = re.compile(
+    r"(?i)(?:\b(?:of|by|before|in|along) (?:the|a) steps?\b|the step's|step time)"
+)
 
 
 def without_steps(trace):
@@ -93,6 +100,30 @@ def test_no_first_line_measure_or_note_says_per_step(compared):
     assert [text for text in texts if "per step" in text] == []
 
 
+def test_no_finding_measure_bar_or_note_speaks_of_a_step(compared):
+    pair = compared.pairs[0]
+    findings = [*(pair.findings or ()), *(compared.baseline.alone.findings or ())]
+    texts = [text for finding in findings for text in (finding.title, finding.evidence)]
+    rows = measures(compared.numbers)
+    texts += [text for row in rows for text in (row.label, row.definition)]
+    texts += [row.label for row in pair.waterfall.rows] + [*pair.notes, *pair.waterfall.notes]
+    assert [text for text in texts if OF_A_STEP.search(text)] == []
+    assert rows[0].label == "Whole trace, profiled"
+    assert rows[0].values == tuple(run.summary.window_ns for run in (pair.baseline, pair.candidate))
+    assert "idle: end of the trace" in [row.label for row in pair.waterfall.rows]
+
+
+def test_modules_and_memory_speak_of_the_trace(compared):
+    for of_modules in (True, False):
+        assert "add up to the trace's." in how_divided(
+            compared.pairs[0].ledger.span, of_modules=of_modules, is_pair=True
+        )
+    memory = compared.pairs[0].memory
+    texts = [*bound(memory, compared.labels), through(memory)]
+    assert [text for text in texts if OF_A_STEP.search(text)] == []
+    assert "was there before the trace" in texts[0] and "made in the trace." in texts[0]
+
+
 @pytest.mark.parametrize("alone", [True, False])
 def test_no_dossier_says_per_step(bare, alone):
     comparison = Comparison.open(bare[1:] if alone else bare)
@@ -111,12 +142,15 @@ def test_the_terminal_and_reports_say_in_the_trace(bare, tmp_path, capsys):
     text = capsys.readouterr().out
     assert "per step" not in text
     assert "at stake in the trace" in text and "category, in the trace" in text
+    assert "whole trace, profiled" in text and "there before the trace" in text
+    assert "idle: end of the trace" in text and re.search("(?m)^end of the trace", text)
+    assert OF_A_STEP.search(text.replace("energy of a step", "")) is None
     for name in ("report.html", "report.md"):
         assert main(["report", eager, compiled, "--output", str(tmp_path / name)]) == 0
         text = re.sub(r"<[^>]+>", " ", (tmp_path / name).read_text())
         about_it = text.replace("time saved per step", "")  # the definition of break-even
         assert "per step" not in about_it
-        assert "in the trace" in text
+        assert "in the trace" in text and "Whole trace, profiled" in text
 
 
 @pytest.mark.parametrize("page", ["overview", "kernels", "fusion", "modules", "memory"])
@@ -131,6 +165,7 @@ def test_no_page_says_per_step(bare, page, columns, tmp_path, monkeypatch):
     text = text_of(opened(page, **chosen)).replace("\\", "")
     about_it = text.replace("time saved per step", "")
     assert "per step" not in about_it
+    assert OF_A_STEP.findall(about_it) == []
 
 
 def test_a_pair_with_steps_says_per_step():
@@ -209,6 +244,20 @@ def test_work_launched_before_the_profiler_is_in_no_number(timed):
         assert not any("counted as device time" in text for text in summary.notes)
 
 
+def test_what_is_busy_of_a_trace_is_no_share_of_a_timed_step(timed):
+    """26.7 ms of kernels were 100 % of the 5.63 ms that a step takes, and no bar had idle time."""
+    comparison = Comparison.open(timed)
+    busy = next(row for row in measures(comparison.numbers) if row.label == "GPU busy").values
+    _, bars = step_bars_of((comparison.numbers.baseline, *comparison.numbers.sides))
+    for path, share, bar in zip(timed, busy, bars, strict=True):
+        launched, _ = launched_and_old(path / "trace.json.gz")
+        begins, ends = min(e["ts"] for e in launched), max(e["ts"] + e["dur"] for e in launched)
+        of_trace = sum(event["dur"] for event in launched) / (ends - begins)  # on one stream
+        assert share == pytest.approx(of_trace, abs=0.01)
+        assert bar.idle_ns / bar.step_ns == pytest.approx(1 - share, abs=1e-6)
+        assert (bar.is_whole_trace, bar.scale) == (True, 1.0)
+
+
 def test_a_timed_step_is_not_divided_by_all_that_a_trace_holds(timed, capsys):
     """5.63 ms were divided into 31.7 ms of kernels, "-26.4 ms beyond the unprofiled step"."""
     pair = Comparison.open(timed).pairs[0]
@@ -234,4 +283,6 @@ def test_a_timed_step_is_not_divided_by_all_that_a_trace_holds(timed, capsys):
         assert "unprofiled step" not in finding.evidence
     assert main(["compare", *map(str, timed)]) == 0
     text = capsys.readouterr().out
-    assert re.search("energy of a step +3", text) and re.search("(?m)^time, profiled +33", text)
+    assert re.search("energy of a step +3", text) and re.search(
+        "(?m)^whole trace, profiled +33", text
+    )

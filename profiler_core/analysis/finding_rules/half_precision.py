@@ -8,6 +8,7 @@ from profiler_core.analysis.finding_rules.facts import (
     kernel_items,
 )
 from profiler_core.analysis.finding_rules.products import HALF_NAME, other_type, roofline
+from profiler_core.analysis.span import spanned
 from profiler_core.units import format_duration
 
 _LEAST = 0.3  # of the step
@@ -37,7 +38,8 @@ def half_precision(facts: Facts) -> Finding | None:
         key="half_precision",
         pace=facts.pace,
         change=change,
-        title=f"{_how_much(time / facts.step_ns)} of the step is matrix products in 32 bits.",
+        title=f"{_how_much(time / facts.step_ns)} of the {spanned(facts.span)} is matrix "
+        "products in 32 bits.",
         evidence=f"{format_duration(time)} {facts.span} ({facts.share_text(time)}) in "
         f"kernels that compute in 32 bits, by their names. {basis}",
         advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",

@@ -6,6 +6,7 @@ from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule
 from profiler_core.analysis.ledger.bandwidth import bandwidth, is_outpaced
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
 from profiler_core.analysis.ranks.share_beside import is_cost_unknown, share_of
+from profiler_core.analysis.span import spanned
 from profiler_core.units import format_bytes, format_duration, format_share_of
 
 # Reserved beyond allocated: 10 to 18 % on every sample, half of which empty_cache would give back.
@@ -35,7 +36,7 @@ def memory_roof(facts: Facts) -> Finding | None:
     speed = fastest.bytes_per_s if fastest else 0.0
     return Finding(
         key="memory_roof",
-        title="Part of the step is at the memory's limit already.",
+        title=f"Part of the {spanned(facts.span)} is at the memory's limit already.",
         evidence=f"{len(at_roof)} groups, {format_duration(time)} {facts.span}; {best.title}: "
         f"{format_bytes(speed)}/s of {format_bytes(facts.peaks.memory_bytes_per_s)}/s "
         f"({format_share_of(speed, facts.peaks.memory_bytes_per_s)}). The device's memory, not its "

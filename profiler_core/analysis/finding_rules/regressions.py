@@ -18,6 +18,7 @@ from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.ledger.added_biases import biases_ns
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.span import spanned
 from profiler_core.analysis.tensor_cores import uses_tensor_cores
 from profiler_core.analysis.wording.groups import handed_sentence
 from profiler_core.analysis.wording.sentence import clipped
@@ -190,7 +191,7 @@ def slower_groups(facts: Facts) -> Finding | None:
         facts,
         lines,
         "slower_groups",
-        "Parts of the step are slower than in the baseline.",
+        f"Parts of the {spanned(facts.span)} are slower than in the baseline.",
         _advice([_handed(facts, line) for line in lines]),
     )
 
@@ -236,7 +237,7 @@ def _finding(
         change=change,
         title=title,
         evidence=f"{_listed(lines)}: {format_duration(lost)} {facts.span} more "
-        f"({facts.share_text(lost, ' of the step')}). {_kernels(lines[0])}{more}",
+        f"({facts.share_text(lost, f' of the {spanned(facts.span)}')}). {_kernels(lines[0])}{more}",
         advice=advice,
         page="fusion",
         prediction=facts.gain(change, lost),

@@ -7,6 +7,7 @@ from profiler_core.analysis.ledger.modules import ROOT
 from profiler_core.analysis.modules import ModulePart, ModuleRow, ModuleTree
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.rows.table import Cell, Table, Tone
+from profiler_core.analysis.span import Span, spanned
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import (
     format_count,
@@ -16,18 +17,18 @@ from profiler_core.units import (
     format_share_of,
 )
 
-HOW_DIVIDED = (
+_DIVIDED = (
     "The time of a kernel that works for several modules is divided among them in proportion to "
     "what each took in the baseline, or by their numbers of operators where that is not known, so "
-    "the modules' times add up to the step's."
+    "the modules' times add up to the {whole}'s."
 )
-HOW_DIVIDED_ALONE = (
+_DIVIDED_ALONE = (
     "The time of a kernel that works for several modules is divided among them by their numbers of "
-    "operators, so the modules' times add up to the step's."
+    "operators, so the modules' times add up to the {whole}'s."
 )
-HOW_OPERATORS = (
+_OPERATORS = (
     "The time of a kernel that replaces several operators is divided among them in proportion to "
-    "what each took in the baseline, so the operators' times add up to the step's."
+    "what each took in the baseline, so the operators' times add up to the {whole}'s."
 )
 NO_MODULES = (
     "No file says in which nn.Module a kernel lies: record the trace with with_stack=True, or "
@@ -41,11 +42,18 @@ _MOST_OTHERS = 3
 _NEWS = 0.005  # of the step: a smaller change has no colour
 
 
-def how_divided(*, of_modules: bool, is_pair: bool) -> str:
-    """How the times of the rows are made; "" of a run alone's operators, which have their own."""
-    if of_modules:
-        return HOW_DIVIDED if is_pair else HOW_DIVIDED_ALONE
-    return HOW_OPERATORS if is_pair else ""
+def how_divided(span: Span, *, of_modules: bool, is_pair: bool) -> str:
+    """How the times of the rows are made; "" of a run alone's operators, which have their own.
+
+    Args:
+        span: what the times are of.
+        of_modules: of modules; else of operators.
+        is_pair: is there a baseline?
+    """
+    of_pair = _DIVIDED if of_modules else _OPERATORS
+    alone = _DIVIDED_ALONE if of_modules else ""
+    how = of_pair if is_pair else alone
+    return how.format(whole=spanned(span))
 
 
 def row_title(row: ModuleRow) -> str:

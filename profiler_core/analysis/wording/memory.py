@@ -3,17 +3,23 @@
 from collections.abc import Callable
 
 from profiler_core.analysis.memory.comparison import Held, MemoryComparison
+from profiler_core.analysis.span import IN_TRACE, PER_STEP, Span, spanned
 from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.units import format_bytes, format_change, format_share
 
 _ALIKE = 0.02  # peaks repeat nearly from run to run
 _PARTS: tuple[tuple[Callable[[Held], int], str], ...] = (
-    (lambda held: held.made_bytes, "allocated by the step"),
+    (lambda held: held.made_bytes, "allocated {made}"),
     (lambda held: held.before_bytes, "in use since before it"),
     (lambda held: held.free_bytes, "held free"),
     (lambda held: held.pool_bytes, "in private pools of CUDA graphs"),
 )
+
+
+def where_made(span: Span) -> str:
+    """Behind "made": by the step, or in a trace without steps."""
+    return "by the step" if span == PER_STEP else IN_TRACE
 
 
 def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:
@@ -55,7 +61,8 @@ def through(comparison: MemoryComparison) -> str:
     if abs(after / before - 1) < _ALIKE:
         return ""
     was, now = comparison.held
-    changes = ((part(now) - part(was), what) for part, what in _PARTS)
+    made = where_made(comparison.span)
+    changes = ((part(now) - part(was), what.format(made=made)) for part, what in _PARTS)
     parts = sorted(changes, key=lambda each: -abs(each[0]))
     sign = 1 if after > before else -1
     whole = format_bytes(sign * (after - before))
@@ -79,8 +86,9 @@ def bound(comparison: MemoryComparison, labels: tuple[str, str]) -> tuple[str, .
     if comparison.there_before is not None:
         sentences.append(
             f"{format_share(comparison.there_before)} of what {baseline} has allocated at its peak "
-            "was there before the step (weights, inputs, optimizer state, workspaces of libraries)"
-            f", and fusion does not change it; {format_bytes(of_step[0])} are made by the step."
+            f"was there before the {spanned(comparison.span)} (weights, inputs, optimizer state, "
+            "workspaces of libraries), and fusion does not change it; "
+            f"{format_bytes(of_step[0])} are made {where_made(comparison.span)}."
         )
         if of_step[1] is not None:
             sentences.append(f"In {candidate} it is {format_bytes(of_step[1])}.")

@@ -9,6 +9,7 @@ from profiler_core.analysis.compare import (
 from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.noise import alone_ns
 from profiler_core.analysis.side import Side, is_empty
+from profiler_core.analysis.span import PER_STEP
 from profiler_core.analysis.step_time import StepTime, step_time_ns
 from profiler_core.analysis.wording.sentence import listed, of_run
 from profiler_core.model.run import Measurement, RunRecord
@@ -135,8 +136,8 @@ def _step_time(pair: CandidateComparison) -> list[str]:
     time = pair.step_time
     if time.clock == "profiled":
         return [
-            "Step times are on the profiler's clock, which slows the host: "
-            "at least one of the runs was not timed without it."
+            f"{'Step times' if pair.span == PER_STEP else 'Times'} are on the profiler's clock, "
+            "which slows the host: at least one of the runs was not timed without it."
         ]
     if time.clock is None and (pair.cut_traces or pair.unmarked_traces):
         return []  # the verdict says it

@@ -10,8 +10,7 @@ from profiler_core.analysis.operators import operator_rows
 from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.rows.findings import finding_rows
 from profiler_core.analysis.rows.modules import (
-    HOW_DIVIDED,
-    HOW_OPERATORS,
+    how_divided,
     module_table,
     operator_table,
 )
@@ -110,9 +109,9 @@ def _divided(ledger: FusionLedger, labels: tuple[str, str]) -> Mapping[str, Any]
     if not any(side.time_ns for side in tree.root.sides):
         return None
     return {
-        "how_modules": HOW_DIVIDED,
+        "how_modules": how_divided(ledger.span, of_modules=True, is_pair=True),
         "modules": module_table(tree.by_class, tree, labels, _MODULES) if tree.is_known else None,
-        "how_operators": HOW_OPERATORS,
+        "how_operators": how_divided(ledger.span, of_modules=False, is_pair=True),
         "operators": operator_table(operator_rows(ledger), tree, labels, _MODULES),
     }
 

@@ -1,9 +1,10 @@
 """The curves of both runs, aligned at the start of a step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from profiler_core.analysis.span import IN_TRACE, PER_STEP, Span, common_span
 from profiler_core.figures.memory_curve import curve_side, memory_curve
 from profiler_core.ui.address import in_address
 from profiler_core.ui.charts import show_figure, show_legend
@@ -12,7 +13,8 @@ from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
 
-_MADE, _HELD = "Made by the steps", "Everything held"
+_MADE: Mapping[Span, str] = {PER_STEP: "Made by the steps", IN_TRACE: "Made in the trace"}
+_HELD = "Everything held"
 _ALL = "All steps"
 _MOST_BUTTONS = 8  # steps that fit beside each other into a window of 1280 px
 
@@ -20,16 +22,18 @@ _MOST_BUTTONS = 8  # steps that fit beside each other into a window of 1280 px
 def show_curves(runs: Sequence[Remembered]) -> None:
     """Choose what is drawn, and draw it; nothing where no run has a curve."""
     drawn = [(run, curve) for run in runs if (curve := run.report.curve) is not None]
+    span = common_span(run.report.span for run, _ in drawn)
     if not drawn:  # no trace tells it, but a snapshot's history may
         drawn = [(run, side.curve) for run in runs if (side := run.report.history) is not None]
         if not drawn:
             return
         section("Along the snapshot", "What tensors held, from one change to the next.")
     else:
-        section("Along a step", "What was allocated, from one change to the next.")
-    quantity, step = _choose(min(len(curve.step_ts_ns) for _, curve in drawn))
+        along = "Along a step" if span == PER_STEP else "Along the trace"
+        section(along, "What was allocated, from one change to the next.")
+    quantity, step = _choose(min(len(curve.step_ts_ns) for _, curve in drawn), _MADE[span])
     sides = [
-        curve_side(run.label, run.number, curve, step, _before(run, made=quantity == _MADE))
+        curve_side(run.label, run.number, curve, step, _before(run, made=quantity == _MADE[span]))
         for run, curve in drawn
     ]
     palette = colors()
@@ -37,7 +41,8 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     show_figure(
         memory_curve(sides, palette, reserved=quantity == _HELD),
         key="memory_curve",
-        alt="Allocated memory along the profiled steps of each run.",
+        alt="Allocated memory along "
+        f"{'the profiled steps' if span == PER_STEP else 'the trace'} of each run.",
     )
     if quantity == _HELD and any(curve.reserved_bytes is not None for _, curve in drawn):
         show_notes(["Dotted: what the allocator held from the device, in use or not."])
@@ -49,16 +54,16 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     )
 
 
-def _choose(n_steps: int) -> tuple[str, int]:
+def _choose(n_steps: int, made: str) -> tuple[str, int]:
     """Draw the controls: (made or held, number of the step from 0; -1 for all)."""
     with st.container(horizontal=True, gap="medium"):
         quantity = st.segmented_control(
             "What is drawn",
-            [_MADE, _HELD],
-            default=_MADE,
+            [made, _HELD],
+            default=made,
             label_visibility="collapsed",
             required=True,
-            **in_address("memory_what", _MADE),
+            **in_address("memory_what", made),
         )
         if n_steps < 2:
             return quantity, -1

@@ -8,8 +8,8 @@ from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
-from profiler_core.analysis.span import common_span
-from profiler_core.analysis.wording.memory import bound, headline, through
+from profiler_core.analysis.span import common_span, spanned
+from profiler_core.analysis.wording.memory import bound, headline, through, where_made
 from profiler_core.ui.address import in_address
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.headline import show_claim
@@ -38,16 +38,16 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
         format_bytes,
     ),
     (
-        "There before the step",
-        "Of the allocated peak, what was held since before the profiled steps: weights, inputs, "
-        "optimizer state, workspaces of libraries. Fusion does not change it. Not known where "
+        "There before the {whole}",
+        "Of the allocated peak, what was held since before the {whole}: weights, inputs, optimizer "
+        "state, workspaces of libraries. Fusion does not change it. Not known where "
         "steps replay CUDA graphs: what their pools hold is in no event.",
         lambda r: r.before_bytes,
         format_bytes,
     ),
     (
-        "Made by the step",
-        "Of the allocated peak, what the step itself had allocated and not yet freed: activations, "
+        "Made {made}",
+        "Of the allocated peak, what was allocated {made} and not yet freed: activations, "
         "gradients, workspaces.",
         lambda r: r.made_by_step_bytes,
         format_bytes,
@@ -81,7 +81,7 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
 
 # Of what the allocator hands out, which a replay of a CUDA graph never asks for.
 _ADDED_UP = ("Allocations", "Bytes allocated")  # over a step, or a trace without any
-_OF_TENSORS = ("Peak allocated", "Made by the step", *_ADDED_UP)
+_OF_TENSORS = ("Peak allocated", "Made {made}", *_ADDED_UP)
 
 
 def choose_candidate(choice: Choice) -> int | None:
@@ -141,7 +141,8 @@ def _table(runs: Sequence[Remembered]) -> Table:
         if first is None and all(other is None for other in others):
             continue
         title = f"{name} {span}" if name in _ADDED_UP else name
-        cells = [Cell(title, note=meaning), Cell(written(first))]
+        words = {"whole": spanned(span), "made": where_made(span)}
+        cells = [Cell(title.format(**words), note=meaning.format(**words)), Cell(written(first))]
         cells += [
             Cell(written(other), change=_change(first, other) if is_alike else Change())
             for other, is_alike in zip(others, alike, strict=True)

@@ -10,6 +10,8 @@ from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.memory.live import LiveRow, LiveSet
 from profiler_core.analysis.memory.snapshot import SnapshotLive
 from profiler_core.analysis.rows.table import Cell, Table, text_row
+from profiler_core.analysis.span import common_span
+from profiler_core.analysis.wording.memory import where_made
 from profiler_core.figures.icicle import HOW_TO_ZOOM
 from profiler_core.figures.memory_icicle import memory_icicle
 from profiler_core.session.comparison import Comparison
@@ -35,9 +37,10 @@ def show_live(runs: Sequence[Remembered], comparison: Comparison) -> None:
     with_live = [run for run in runs if run.report.live or run.report.history]
     if not with_live:
         return
+    span = common_span(run.report.span for run in with_live)
     section(
         "Live at the peak",
-        "What the step had made and still held at the moment of its allocated peak.",
+        f"What was made {where_made(span)} and still held at the moment of the allocated peak.",
     )
     items = named_items(comparison)
     with st.container(key="fs_sides_live"):
