@@ -10,9 +10,9 @@ from dataclasses import replace
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES
 from profiler_core.analysis.dossier.kernel_products import is_product_helper
 from profiler_core.analysis.finding_rules.op_work import OpWork, products_of_group
-from profiler_core.analysis.finding_rules.products import HALF_NAME
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
+from profiler_core.analysis.product_precision import HALF_NAME
 
 
 def replayed_products(

@@ -7,7 +7,8 @@ from profiler_core.analysis.finding_rules.facts import (
     Rule,
     kernel_items,
 )
-from profiler_core.analysis.finding_rules.products import HALF_NAME, other_type, roofline
+from profiler_core.analysis.finding_rules.products import other_type, roofline
+from profiler_core.analysis.product_precision import HALF_NAME
 from profiler_core.analysis.span import spanned
 from profiler_core.units import format_duration
 

@@ -4,7 +4,6 @@ Levers that act on the same products (TF32, 16 bits, max-autotune) exclude each 
 each says what it could bring by itself, and none may be added to another.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,16 +13,12 @@ from profiler_core.analysis.finding_rules.facts import Facts
 from profiler_core.analysis.finding_rules.floors import floor_ns, headroom
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.kernels import KernelTotal
+from profiler_core.analysis.product_precision import HALF_NAME
 from profiler_core.analysis.what_if.change import Change, Lever
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.scene import Three
 from profiler_core.units import format_duration, format_operations
 
-# cuBLAS's nvjet kernels carry their types as letters (t bf16, h fp16), AMD's Tensile as BBS, HHS.
-HALF_NAME = re.compile(
-    r"bf16|f16|half|_h_|hhh|bfloat|nvjet(?:_sm\d+)?_[ht]|Cijk_\w*?_[BH](?:[BH]?S|[BH])_",
-    re.IGNORECASE,
-)
 # What products in TF32 or 16 bits take: so many times their floor, and so much a call. At least
 # saved, and as expected; six runs in 16 bits lie between (docs/what_if.md).
 REACHED = ((3.5, 4_000.0), (2.0, 2_800.0))

@@ -1,6 +1,6 @@
 """What the numbers of a pair leave out, one sentence for each thing."""
 
-from profiler_core.analysis.categories import CATEGORIES
+from profiler_core.analysis.categories import CATEGORIES, PRODUCT_CATEGORIES
 from profiler_core.analysis.compare import (
     CandidateComparison,
     ComparedNumbers,
@@ -8,8 +8,9 @@ from profiler_core.analysis.compare import (
 )
 from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.noise import alone_ns
+from profiler_core.analysis.product_precision import unrecorded_bits
 from profiler_core.analysis.side import Side, is_empty
-from profiler_core.analysis.span import PER_STEP
+from profiler_core.analysis.span import PER_STEP, common_span
 from profiler_core.analysis.step_time import StepTime, step_time_ns
 from profiler_core.analysis.wording.sentence import listed, of_run
 from profiler_core.model.run import Measurement, RunRecord
@@ -41,6 +42,7 @@ def pair_notes(comparison: ComparedNumbers, number: int) -> tuple[str, ...]:
         )
     if baseline.summary and candidate.summary:
         notes += mixed_notes(baseline.summary.recorded_by, candidate.summary.recorded_by)
+    notes += precision_notes(baseline, candidate, pair)
     notes += [*_step_time(pair), *_cost(candidate.run.record, pair)]
     if candidate.run.record.numerics is None:
         notes.append("Whether the results are right was not checked.")
@@ -92,6 +94,35 @@ def mixed_notes(baseline: str, candidate: str) -> list[str]:
         "copies compare; host times do not, because each slows the host in its own way, and names "
         "of kernels are written differently, so groups match by kind and order more than by name."
     ]
+
+
+def precision_notes(baseline: Side, candidate: Side, pair: CandidateComparison) -> list[str]:
+    """That the products of both are of different precisions, where no record says it; else empty.
+
+    Args:
+        baseline: of the pair.
+        candidate: of the pair.
+        pair: both in numbers.
+    """
+    bits = unrecorded_bits(baseline, candidate)
+    if bits is None or not (baseline.has_whole_steps and candidate.has_whole_steps):
+        return []
+    before, after = (
+        sum(pair.by_category[key].time_ns[place] or 0.0 for key in _products(pair))
+        for place in (0, 1)
+    )
+    less = "less" if after < before else "more"
+    return [
+        f"{baseline.label} computes its products and convolutions in {bits[0]} bits and "
+        f"{candidate.label} in {bits[1]}, by the names of their kernels: they take "
+        f"{format_duration(abs(after - before))} {common_span((baseline.span, candidate.span))} "
+        f"{less} ({format_duration(before)} → {format_duration(after)}), which fusion "
+        "alone does not explain."
+    ]
+
+
+def _products(pair: CandidateComparison) -> list[str]:
+    return [key for key in PRODUCT_CATEGORIES if key in pair.by_category]
 
 
 def _notes_of(side: Side) -> set[str]:

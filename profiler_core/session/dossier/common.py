@@ -8,6 +8,7 @@ from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.dossier.record import Related, Relation, RunTime, SourceLine
 from profiler_core.analysis.item import Item, group_item, kernel_item, name_key, operator_item
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.product_precision import unrecorded_bits
 from profiler_core.analysis.source_paths import source_paths
 from profiler_core.model.compilation import Frame
 from profiler_core.session.comparison import Comparison
@@ -187,7 +188,7 @@ def modules_of(groups: Iterable[FusionGroup]) -> tuple[str, ...]:
 def are_in_one_precision(pair: Pair) -> bool:
     """Are the types of the baseline's operators those of the candidate, as far as files say?"""
     before, after = (run.record.spec.get("precision") for run in pair.runs)
-    return bool(before == after)
+    return bool(before == after) and unrecorded_bits(*pair.sides) is None
 
 
 def peaks_of_run(comparison: Comparison, run: int) -> DevicePeaks | None:
