@@ -16,7 +16,7 @@ Bits = Literal[16, 32]
 
 # cuBLAS's nvjet kernels carry their types as letters (t bf16, h fp16), AMD's Tensile as BBS, HHS.
 HALF_NAME = re.compile(
-    r"bf16|f16|half|_h_|hhh|bfloat|nvjet(?:_sm\d+)?_[ht]|Cijk_\w*?_[BH](?:[BH]?S|[BH])_",
+    r"fp?16|half|_h_|hhh|bfloat|nvjet(?:_sm\d+)?_[ht]|Cijk_\w*?_[BH](?:[BH]?S|[BH])_",
     re.IGNORECASE,
 )
 # TF32's factors are kept in 32 bits: s1688 is its instruction on Ampere.
