@@ -28,7 +28,7 @@ from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.side import Side
 from profiler_core.analysis.verdict import Verdict, verdict
 from profiler_core.analysis.waterfall import Waterfall
-from profiler_core.analysis.wording.notes import pair_notes
+from profiler_core.analysis.wording.notes import pair_notes, precision_notes
 from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.run import Measurement
@@ -253,6 +253,11 @@ class Pair:
     def left_out(self) -> tuple[str, ...]:
         """What its numbers leave out, one sentence each."""
         return pair_notes(self._comparison.numbers, self._number)
+
+    @property
+    def precision_notes(self) -> tuple[str, ...]:
+        """Of `left_out`, that its products are of different precisions; empty where not sure."""
+        return tuple(precision_notes(*self.sides, self.numbers))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -144,6 +144,7 @@ def test_the_line_above_the_map_counts_the_groups_that_its_notes_count(kinds, wo
         labels=("eager", "default"),
         time_word="GPU time",
         numbers=SimpleNamespace(workloads_differ=False),
+        precision_notes=(),
     )
     assert words in coverage_sentence(pair)
     (note,) = without_module(groups)

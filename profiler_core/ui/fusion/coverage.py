@@ -7,7 +7,6 @@ import streamlit as st
 
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.wording.groups import OTHER_WORKLOADS, how_ledger_knows
-from profiler_core.analysis.wording.notes import precision_notes
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.session.pair import Pair
 from profiler_core.ui.fragments import show_fragments
@@ -36,7 +35,7 @@ def coverage_sentence(pair: Pair) -> str:
     if ledger.compiled_only_ns:
         only = format_duration(ledger.compiled_only_step_ns)
         text += f" {only} {ledger.span} is spent by {candidate} alone."
-    for note in precision_notes(*pair.sides, pair.numbers):
+    for note in pair.precision_notes:
         text += f" {escape(note)}"
     if pair.numbers.workloads_differ:
         text += f" {OTHER_WORKLOADS}"
