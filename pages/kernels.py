@@ -1,6 +1,6 @@
 """Page: which kernels took the time, in the baseline and in the candidates."""
 
-from profiler_core.analysis.item import kernel_item
+from profiler_core.analysis.item import read_item
 from profiler_core.analysis.wording.first_lines import kernels_line
 from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.figures.kernel_bars import kernel_bars
@@ -50,11 +50,18 @@ with page(SPEC) as first_line:
 
     rows = choose_kernels(longest.rows, choice.comparison)
     show_figure(
-        kernel_bars(longest.labels, rows, colors(), order=longest.order, span=longest.span),
+        kernel_bars(
+            longest.labels,
+            rows,
+            colors(),
+            order=longest.order,
+            span=longest.span,
+            beside=longest.beside,
+        ),
         key=picking_key("kernel_bars"),
         alt=f"Time {longest.span} of the longest kernels in each run; the table below has the "
         "numbers.",
-        on_pick=lambda name: open_item(kernel_item(name)),
+        on_pick=lambda item: open_item(read_item(item)),
     )
     show_kernels(
         longest.labels,

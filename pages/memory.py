@@ -4,11 +4,12 @@ import streamlit as st
 
 from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.candidate import choose_candidate
 from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.empty_state import no_memory
 from profiler_core.ui.memory.curve import show_curves
 from profiler_core.ui.memory.data import remembered
-from profiler_core.ui.memory.headline import choose_candidate, show_headline
+from profiler_core.ui.memory.headline import show_headline
 from profiler_core.ui.memory.live import show_live
 from profiler_core.ui.memory.segments import show_segments
 from profiler_core.ui.memory.vanished import show_vanished
@@ -25,14 +26,14 @@ SPEC = PageSpec(
     order=150,
     needs="runs",
     words="peak allocated reserved out of memory oom vram allocator segments pools fragmentation",
-    parameters=("beside", "memory_what", "memory_step"),
+    parameters=("of", "memory_what", "memory_step"),
     writes_headline=True,
     draws_figures=True,
 )
 
 with page(SPEC):
     choice = choose_runs()
-    beside = choose_candidate(choice)
+    beside = choose_candidate(choice) + 1 if choice.candidates else None
     with loading(height_px=640):
         runs = remembered(choice, (0,) if beside is None else (0, beside))
         comparison = None if beside is None else choice.comparison.pairs[beside - 1].memory

@@ -11,9 +11,10 @@ from profiler_core.analysis.wording.groups import undecidable_sentence
 from profiler_core.figures.icicle import HOW_TO_ZOOM
 from profiler_core.figures.module_icicle import module_icicle
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.candidate import choose_candidate
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.modules.answer import show_answer
-from profiler_core.ui.modules.data import choose_candidate, shown_of
+from profiler_core.ui.modules.data import shown_of
 from profiler_core.ui.modules.detail import opened_row, show_parts
 from profiler_core.ui.modules.table import show_modules, show_operators
 from profiler_core.ui.modules.view import (

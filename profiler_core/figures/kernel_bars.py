@@ -1,9 +1,11 @@
 """The kernels with the most time, all runs beside each other."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import plotly.graph_objects as go
 
+from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.figures.names import plotly_text
@@ -24,8 +26,11 @@ def kernel_bars(
     *,
     order: Sequence[int] | None = None,
     span: str = "per step",
+    beside: Mapping[int, int] = MappingProxyType({}),
 ) -> go.Figure:
     """Horizontal bars of the time of the first rows, one bar a run, longest on top.
+
+    Each bar's custom data is the dossier of its kernel.
 
     Args:
         labels: of the runs.
@@ -33,6 +38,7 @@ def kernel_bars(
         palette: of the page.
         order: places of the runs, the first one's bar on top; None: as they are given.
         span: what the times are of.
+        beside: place of a run here -> the candidate beside which its bars' dossiers tell.
     """
     figure = new_figure(palette)
     shown = rows[:_MOST_ROWS]
@@ -47,7 +53,7 @@ def kernel_bars(
             orientation="h",
             name=plotly_text(label),
             marker={"color": palette.run(run)},
-            customdata=[row.name for row in shown],
+            customdata=[kernel_item(row.name).beside(beside.get(run)).text for row in shown],
             hovertext=[_hover(label, row, run, span) for row in shown],
             hoverinfo="text",
         )

@@ -154,6 +154,10 @@ class Comparison:
             return self.leading.number
         return explained[0].number if explained else 0
 
+    def in_run(self, run: int) -> str:
+        """As " in default" of a candidate where there are several; "": it goes without saying."""
+        return f" in {self.labels[run]}" if run and len(self.pairs) > 1 else ""
+
     @property
     def traced(self) -> tuple[int, ...]:
         """Indices of the runs that have a readable trace."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from profiler_core.analysis.categories import CATEGORIES, COPIES
 from profiler_core.analysis.finding_rules.op_work import product_work
@@ -91,11 +91,12 @@ def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
     for run, divided in _divided(comparison):
         compared = _Compared.of(comparison, run)
         functions = {} if run else comparison.baseline.module_functions
-        yield from _once(names, _modules(divided, compared, functions))
-        yield from _once(names, _operators(divided, compared))
+        for entries in (_modules(divided, compared, functions), _operators(divided, compared)):
+            yield from compared.led_beside(run, _once(names, entries))
         if run:
             yield from _groups(divided, run, comparison.labels[run])
-        yield from _once(names, _lines(divided, compared, _functions(comparison)))
+        lines = _lines(divided, compared, _functions(comparison))
+        yield from compared.led_beside(run, _once(names, lines))
     yield from _once(names, _lines_in_memory(comparison))
     yield from _once(names, _products(comparison))
     yield from _kernels(comparison)
@@ -124,6 +125,12 @@ class _Compared:
     def runs(self) -> str:
         """What times on both sides are of: "eager → default"; "" where it is clear."""
         return " → ".join(self.labels) if self.is_one_of_many else ""
+
+    def led_beside(self, run: int, entries: Iterable[SearchEntry]) -> Iterator[SearchEntry]:
+        """Entries whose dossiers tell of the same candidate as they do, where there are several."""
+        for entry in entries:
+            beside = entry.item.beside(run) if self.is_one_of_many else entry.item
+            yield replace(entry, item=beside)
 
     def sides(self, before_ns: float, after_ns: float) -> tuple[float, ...]:
         """Both times of a pair; () of a run alone."""

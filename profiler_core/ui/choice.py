@@ -22,8 +22,10 @@ from profiler_core.ui.reading import run_of
 from profiler_core.ui.server import is_local_server
 
 _BASELINE, _CANDIDATE = "baseline", "candidate"
+OF = "of"  # which of several candidates pages tell of, counted from 1; without it the leading one
 _CHOSEN = "fs_chosen_runs"  # the keys; plain, because a widget's state dies with its page
 _SEEN = "fs_seen_url"
+_TOLD_OF = "fs_told_of"  # (the keys, `OF`): menu links drop that too
 
 Keys = tuple[str, ...]  # the baseline's key, then the candidates'
 
@@ -51,8 +53,11 @@ class Choice:
 
     @property
     def query(self) -> dict[str, str | list[str]]:
-        """The URL parameters that open this choice on any page."""
-        return query_of(tuple(entry.key for entry in self.entries))
+        """The URL parameters that open this choice on any page, with the candidate told of."""
+        query = query_of(tuple(entry.key for entry in self.entries))
+        told = of_in_url()
+        is_one = told is not None and told <= len(self.candidates)
+        return {**query, OF: str(told)} if is_one and len(self.candidates) > 1 else query
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -109,8 +114,16 @@ def entry_of(key: str) -> Entry:
     return library.entry(key, allowed=server_path.roots(is_local=is_local_server()))
 
 
+def of_in_url() -> int | None:
+    """Place in the comparison of the candidate that the address names; None: it names none."""
+    text = st.query_params.get(OF, "")
+    is_number = text.isascii() and text.isdigit() and len(text) < 6
+    return int(text) or None if is_number else None
+
+
 def write_url(keys: Keys) -> None:
     """Put the choice into the address; other parameters of the page stay."""
+    _write_told(keys)
     if keys_in_url() != keys:
         item = read_item(st.query_params.get(ITEM_PARAMETER, ""))
         if item is not None and item.is_of_run:
@@ -119,6 +132,17 @@ def write_url(keys: Keys) -> None:
         if len(keys) < 2 and _CANDIDATE in st.query_params:
             del st.query_params[_CANDIDATE]
     st.session_state[_SEEN] = keys
+
+
+def _write_told(keys: Keys) -> None:
+    """Keep telling of the same candidate on the next page; of other runs it means another one."""
+    in_url = keys_in_url()
+    before_keys, before = st.session_state.get(_TOLD_OF, ((), ""))
+    if not in_url and before and before_keys == keys and OF not in st.query_params:
+        st.query_params[OF] = before
+    elif in_url and in_url != keys:
+        st.query_params.pop(OF, None)
+    st.session_state[_TOLD_OF] = (keys, st.query_params.get(OF, ""))
 
 
 def query_of(keys: Keys) -> dict[str, str | list[str]]:

@@ -275,16 +275,16 @@ def test_a_row_is_told_beside_the_candidate_that_the_page_shows(page: Page, serv
     expect(answer).to_contain_text(re.compile(r"→ 1\.9.*in default"))
     panel(page).get_by_role("link", name="reduce-overhead", exact=True).click()
     expect(answer).to_contain_text(re.compile(r"→ 2\.25.*in reduce-overhead"))
-    page.locator(".st-key-fs_modules_candidate").get_by_text("reduce-overhead").click()
+    page.locator(".st-key-fs_candidate").get_by_text("reduce-overhead").click()
     page.wait_for_url(re.compile("of=2"))
     ready(page)
     expect(answer).to_contain_text("in reduce-overhead")
-    page.locator(".st-key-fs_modules_candidate").get_by_text("default", exact=True).click()
+    page.locator(".st-key-fs_candidate").get_by_text("default", exact=True).click()
     page.wait_for_url(re.compile("of=1"))
     expect(answer).to_contain_text("in default")
     page.go_back()
     expect(answer).to_contain_text("in reduce-overhead")
     expect(
-        page.locator(".st-key-fs_modules_candidate [aria-checked=true], "
-                     ".st-key-fs_modules_candidate [kind*=Active]").first
+        page.locator(".st-key-fs_candidate [aria-checked=true], "
+                     ".st-key-fs_candidate [kind*=Active]").first
     ).to_contain_text("reduce-overhead")  # fmt: skip

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 from html import unescape
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from profiler_core.analysis.item import (
 )
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
+from profiler_core.session.search import search_index
 from profiler_core.ui.dossier.draw import dossier_html
 
 RUNS = Path(__file__).resolve().parents[2] / "sample_traces" / "customcnn"
@@ -125,3 +127,48 @@ def test_a_candidate_that_is_none_of_these_is_the_first_shown(three: Comparison)
     assert dossier(three, module_item("head").beside(99)).answer == (
         dossier(three, module_item("head")).answer
     )
+
+
+def share_of_bandwidth(run: Path, name: str, peak: float) -> float:
+    """Of one kernel that works in place, by the shapes that its trace has of it, from the JSON."""
+    events = json.loads(gzip.decompress((run / "trace.json.gz").read_bytes()))["traceEvents"]
+    kernels = [e for e in events if e.get("cat") == "kernel" and e["name"] == name]
+    calls = [e for e in events if e.get("cat") == "cpu_op" and e["name"] == name]
+    shapes = calls[0]["args"]["Input Dims"]
+    n_bytes = sum(2 * 4 * prod(shape) for shape in shapes if shape)  # read and written
+    seconds = sum(kernel["dur"] for kernel in kernels) / len(kernels) / 1e6
+    return n_bytes / seconds / peak
+
+
+@pytest.mark.parametrize("of", [1, 2])
+def test_a_kernel_is_held_against_the_limits_of_the_asked_candidate(of: int) -> None:
+    """The dossier beside default said 62 % of the bandwidth, which is reduce-overhead's."""
+    runs = [RUNS.parent / "bert" / variant for variant in VARIANTS]
+    bert = Comparison.open(runs)
+    names = [row.name for row in bert.kernels if "softmax" in row.name and row.n(1) and row.n(2)]
+    (name,) = [each for each in names if each.startswith("triton_")]
+    made = dossier(bert, kernel_item(name).beside(of))
+    share = re.search(r"at (\d+) % of the memory's bandwidth in (\S+)\.$", made.answer)
+    assert share is not None
+    assert share[2] == VARIANTS[of]
+    # An H200 moves 4.8 TB/s; the log counts the same tensors.
+    truth = share_of_bandwidth(runs[1], name, 4.8e12)
+    slower = {1: 1.0, 2: made.times[1].mean_ns / made.times[2].mean_ns}[of]
+    assert int(share[1]) == pytest.approx(100 * truth * slower, abs=1.5)
+
+
+def test_a_finding_says_which_candidate_it_is_of() -> None:
+    runs = [RUNS.parent / "breaky" / variant for variant in VARIANTS]
+    breaky = Comparison.open(runs)
+    answers = [dossier(breaky, Item("finding", f"{of}.recompiles")).answer for of in (1, 2)]
+    assert ["in default" in answers[0], "in reduce-overhead" in answers[1]] == [True, True]
+
+
+def test_search_leads_beside_the_candidate_of_its_times(three: Comparison) -> None:
+    hits = [hit for hit in search_index(three).entries if hit.item.is_by_name and hit.runs]
+    assert {hit.item.kind for hit in hits} >= {"module", "operator", "source"}
+    for hit in hits:
+        if hit.item.of is not None:
+            assert hit.runs == f"eager → {VARIANTS[hit.item.of]}"
+            made = dossier(three, hit.item)
+            assert f" in {VARIANTS[hit.item.of]}" in made.answer, hit

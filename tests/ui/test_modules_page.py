@@ -204,9 +204,7 @@ def test_a_row_more_than_the_height_allows_is_shown_whole():
 def test_the_address_says_which_candidate_is_shown(address, of):
     runs = [f"sample/customcnn/{variant}" for variant in ("eager", "default", "reduce-overhead")]
     app = opened("modules", baseline=runs[0], candidate=runs[1:], **address)
-    assert app.button_group(key="fs_modules_candidate").value == (
-        ["default", "reduce-overhead"].index(of)
-    )
+    assert app.button_group(key="fs_candidate").value == (["default", "reduce-overhead"].index(of))
     row = app.dataframe[0].value
     # 1.90 us by the trace of default, 2.25 by that of reduce-overhead
     head = row[[name.strip() == "head" for name in row["name"]]].iloc[0]

@@ -41,7 +41,9 @@ _WITHOUT_COPIES = (
 )
 
 
-def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -> str:
+def kernel_answer(
+    rooflines: Sequence[Roofline], computes: str, category: str, in_run: str = ""
+) -> str:
     """Why it takes what it takes, for instance "Matrix product at 1 % of the memory's bandwidth.".
 
     Args:
@@ -49,6 +51,7 @@ def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -
             product the last one whose operations are known.
         computes: what product it is; "": none.
         category: of the kernel, where it is no product.
+        in_run: " in default", where it has to be said which run is told.
     """
     work = computes or category
     if not rooflines:
@@ -57,7 +60,7 @@ def kernel_answer(rooflines: Sequence[Roofline], computes: str, category: str) -
     if computes:  # its bytes alone would call one that is short of FLOPs slow
         line = next((r for r in rooflines[::-1] if r.compute_share is not None), line)
     shares = _shares(line)
-    return f"{capitalised(work)} at {shares}." if shares else f"{capitalised(work)}."
+    return f"{capitalised(work)} at {shares}{in_run}." if shares else f"{capitalised(work)}."
 
 
 def _shares(line: Roofline) -> str:

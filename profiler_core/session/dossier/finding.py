@@ -14,6 +14,7 @@ from profiler_core.analysis.item import Item, ItemKind, finding_item, kernel_ite
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.rows.findings import FindingRow, finding_rows
 from profiler_core.analysis.wording.findings import NO_GAIN
+from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.breaks import break_of, skip_of
@@ -49,7 +50,7 @@ def finding_dossier(comparison: Comparison, item: Item) -> Dossier:
         item=item,
         kind="finding",
         title=finding.title,
-        answer=_answer(row, f"{stake}{interval}"),
+        answer=_answer(row, f"{stake}{interval}", comparison.in_run(run)),
         about=tuple(filter(None, (row.evidence, row.advice, row.overlaps))),
         relations=tuple(_evidence(comparison, run, finding)),
         page=finding.page,
@@ -57,10 +58,10 @@ def finding_dossier(comparison: Comparison, item: Item) -> Dossier:
     )
 
 
-def _answer(row: FindingRow, stake: str) -> str:
-    if row.amount == NO_GAIN:
-        return ""  # its evidence says why
-    return f"At stake: {stake}." if row.amount != "–" else ""
+def _answer(row: FindingRow, stake: str, in_run: str) -> str:
+    if row.amount in (NO_GAIN, "–"):  # its evidence says why
+        return capitalised(f"{in_run.strip()}.") if in_run else ""
+    return f"At stake{in_run}: {stake}."
 
 
 def kernels_of_finding(comparison: Comparison, key: str) -> tuple[Finding, frozenset[Item]] | None:

@@ -58,7 +58,11 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.beside_collectives import share_of_kernel, told_beside
 from profiler_core.session.dossier.common import are_in_one_precision, peaks_of_run, related_groups
 from profiler_core.session.dossier.its_place import about_its_place
-from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
+from profiler_core.session.dossier.ledger_runs import (
+    LedgerRuns,
+    groups_of_kernel,
+    pairs_with_ledger,
+)
 from profiler_core.session.dossier.rooflines import kernel_line
 from profiler_core.session.dossier.where import (
     modules_at,
@@ -85,8 +89,8 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     sides = [_side(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
     rooflines, launches = _rooflines(present, row), _launches(present)
-    told = [side for side in present if run in (None, side.number)]
-    shown, numbers = _groups(comparison, row, item, run)
+    told, in_run = _told(comparison, present, item.of if run is None else run)
+    shown, numbers = groups_of_kernel(comparison, row.name, item.of or run)
     pair = None if shown is None else shown.pair
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
     places = places_of_kernel(comparison, row.name)
@@ -102,6 +106,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
             _rooflines(told, row),
             computes,
             CATEGORIES.get(row.category, row.category),
+            in_run,
         ),
         about=(
             *copies_about(groups, comparison.compared_span),
@@ -364,21 +369,14 @@ def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
     )  # fmt: skip
 
 
-def _groups(
-    comparison: Comparison, row: KernelRow, item: Item, run: int | None
-) -> tuple[LedgerRuns | None, list[int]]:
-    """The first runs whose groups have it, those of the item or of `run` before others; which."""
-    first = None
-    for shown in ledgers_of(comparison, item.of or run):
-        first = first or shown
-        numbers = [
-            number
-            for number, group in enumerate(shown.groups)
-            if row.name in {call.name for side in shown.sides_of(group) for call in side.kernels}
-        ]
-        if numbers:
-            return shown, numbers
-    return first, []
+def _told(
+    comparison: Comparison, sides: Sequence["_Side"], run: int | None
+) -> tuple[list["_Side"], str]:
+    """The runs that the first sentences are about; of several candidates one, " in default"."""
+    if run is None and len(comparison.pairs) > 1:
+        run = comparison.shown_first + 1
+    told = [side for side in sides if side.number == run]
+    return told or list(sides), comparison.in_run(told[0].number) if told else ""
 
 
 def _with_outputs(

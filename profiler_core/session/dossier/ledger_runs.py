@@ -87,6 +87,29 @@ def ledgers_of(comparison: Comparison, of: int | None = None) -> Iterator[Ledger
         yield alone
 
 
+def groups_of_kernel(
+    comparison: Comparison, kernel: str, of: int | None
+) -> tuple[LedgerRuns | None, list[int]]:
+    """The first runs whose groups have a kernel, and which; none has it: the first runs and [].
+
+    Args:
+        comparison: of the runs.
+        kernel: its name.
+        of: place of the candidate that comes before others; None: that which pages show first.
+    """
+    first = None
+    for shown in ledgers_of(comparison, of):
+        first = first or shown
+        numbers = [
+            number
+            for number, group in enumerate(shown.groups)
+            if kernel in {call.name for side in shown.sides_of(group) for call in side.kernels}
+        ]
+        if numbers:
+            return shown, numbers
+    return first, []
+
+
 def ledger_of_run_alone(comparison: Comparison) -> LedgerRuns | None:
     """The groups of a run without any candidate; None: it has one, or its trace has no work."""
     if comparison.pairs:

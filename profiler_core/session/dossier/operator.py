@@ -80,7 +80,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
             times,
             what_computes([op for op in named if op.name in PRODUCTS]),
             comparison.compared_span,
-            is_one_of_many=bool(further),
+            is_one_of_many=pair is not None and len(comparison.pairs) > 1,
             callers=callers,
         ),
         about=(

@@ -65,7 +65,7 @@ def module_dossier(comparison: Comparison, item: Item) -> Dossier:
         comparison,
         item,
         "module",
-        lambda shown: _module_place(shown, item, _in_last(comparison, shown)),
+        lambda shown: _module_place(shown, item, comparison.in_run(shown.runs[-1])),
     )
 
 
@@ -85,7 +85,7 @@ def source_dossier(comparison: Comparison, item: Item) -> Dossier:
         comparison,
         item,
         "source line",
-        lambda shown: _line_place(shown, item, _in_last(comparison, shown)),
+        lambda shown: _line_place(shown, item, comparison.in_run(shown.runs[-1])),
     )
 
 
@@ -93,11 +93,6 @@ def _times_in_groups(first: Sequence[LedgerRuns], line: Item) -> tuple[RunTime, 
     """Of a line in the groups of the first runs that have a ledger; () where none is its."""
     places = (_line_place(shown, line) for shown in first)
     return next((place.times for place in places if place.numbers), ())
-
-
-def _in_last(comparison: Comparison, shown: LedgerRuns) -> str:
-    """As " in default" of one candidate of several; "": there is one at most."""
-    return f" in {shown.labels[-1]}" if len(comparison.pairs) > 1 else ""
 
 
 def _module_place(shown: LedgerRuns, item: Item, in_last: str) -> Place:

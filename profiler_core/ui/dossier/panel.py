@@ -10,6 +10,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.figures.duration_histogram import duration_histogram
 from profiler_core.page_specs import page_spec
 from profiler_core.session.dossier.make import dossier
+from profiler_core.ui.candidate import beside_told
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.choice import Choice, Keys, keys_in_url, open_choice
 from profiler_core.ui.dossier.address import filters_of, item_in_url, with_item
@@ -48,7 +49,11 @@ def _panel(keys: Keys, selected: Item | None, facts: Facts) -> None:
             return
         try:
             choice = open_choice(keys)
-            _draw(choice, dossier(choice.comparison, item), facts if item == selected else ())
+            _draw(
+                choice,
+                dossier(choice.comparison, beside_told(item)),
+                facts if item == selected else (),
+            )
         except FusionscopeError as error:
             st.html("<div class=fs-dossier></div>")
             problem_card(error.problem, error.remedy)

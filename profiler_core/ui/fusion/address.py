@@ -4,33 +4,14 @@
 alone. The filters' widgets bind their own parameters (filters.py).
 """
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from profiler_core.analysis.item import group_item
 from profiler_core.analysis.ledger.folding import FoldedGroup
+from profiler_core.ui.choice import OF
 from profiler_core.ui.dossier.address import item_in_url, open_item
 
-OF = "of"  # counted from 1
 _BESIDE = "beside"
-_RUNS = "fs_fusion_runs"  # what the page showed last in this session
-
-
-def candidate_in_url(labels: Sequence[str], default: int) -> int:
-    """Which candidate is shown, counted from 0: of an open dossier that which it is beside.
-
-    Args:
-        labels: of the candidates; links of earlier versions name one by it.
-        default: which where the URL names none.
-    """
-    text, item = st.query_params.get(OF, ""), item_in_url()
-    number = default if item is None or item.candidate is None else item.candidate - 1
-    if text in labels:
-        number = labels.index(text)
-    elif text.isascii() and text.isdigit() and len(text) < 6:
-        number = int(text) - 1
-    return number if 0 <= number < len(labels) else default
 
 
 def group_in_url(candidate: int) -> int | None:
@@ -43,14 +24,6 @@ def group_in_url(candidate: int) -> int | None:
 def beside_in_url() -> bool:
     """Are all candidates to be drawn?"""
     return st.query_params.get(_BESIDE) != "no"
-
-
-def forget_other_runs(keys: tuple[str, ...]) -> None:
-    """Close what is open when other runs are chosen: the numbers are those of another ledger."""
-    before = st.session_state.get(_RUNS)
-    st.session_state[_RUNS] = keys
-    if before is not None and before != keys:
-        st.query_params.pop(OF, None)
 
 
 def list_candidate(candidate: int) -> None:

@@ -9,12 +9,11 @@ from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.figures.fusion_layout import fusion_layout, fusion_legend
 from profiler_core.figures.fusion_panel import Panel
 from profiler_core.session.pair import Pair
+from profiler_core.ui.candidate import candidate_of
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.fusion.address import (
     beside_in_url,
-    candidate_in_url,
-    forget_other_runs,
     group_in_url,
     open_group,
     show_candidate,
@@ -33,11 +32,9 @@ _LEAST_PANEL_PX = 290  # of each of more
 def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
     """Which candidates are drawn, and whose groups are listed, counted from 0."""
     n = len(choice.candidates)
-    first = choice.comparison.shown_first
-    forget_other_runs(tuple(entry.key for entry in choice.entries))
-    listed = candidate_in_url(choice.labels[1:], first)
     if n < 2:
         return tuple(range(n)), 0
+    listed = candidate_of(choice)
     st.session_state["fusion_shown"] = _BESIDE if beside_in_url() else listed
     st.segmented_control(
         "Candidate",

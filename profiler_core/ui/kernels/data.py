@@ -71,6 +71,12 @@ class Kernels:
         return next(filter(None, notes), "")
 
     @property
+    def beside(self) -> dict[int, int]:
+        """Place of a run here -> its place in the comparison, of each of several candidates."""
+        candidates = {n: run.number for n, run in enumerate(self.shown) if run.number}
+        return candidates if len(candidates) > 1 else {}
+
+    @property
     def first(self) -> int:
         """Which of them a sentence is about: the candidate shown first, else the last one."""
         return next((n for n, run in enumerate(self.shown) if run.is_first), len(self.shown) - 1)

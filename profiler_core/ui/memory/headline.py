@@ -2,18 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-import streamlit as st
-
 from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
 from profiler_core.analysis.span import common_span, spanned
 from profiler_core.analysis.wording.memory import bound, headline, through, where_made
-from profiler_core.ui.address import in_address
-from profiler_core.ui.choice import Choice
 from profiler_core.ui.headline import show_claim
-from profiler_core.ui.links import plain_option
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
@@ -82,22 +77,6 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
 # Of what the allocator hands out, which a replay of a CUDA graph never asks for.
 _ADDED_UP = ("Allocations", "Bytes allocated")  # over a step, or a trace without any
 _OF_TENSORS = ("Peak allocated", "Made {made}", *_ADDED_UP)
-
-
-def choose_candidate(choice: Choice) -> int | None:
-    """Which candidate stands beside the baseline, as its place in the choice; in the URL."""
-    n = len(choice.candidates)
-    if n == 0:
-        return None
-    if n == 1:
-        return 1
-    labels = list(choice.labels[1:])
-    first = choice.comparison.shown_first
-    label = st.pills(
-        "Candidate", labels, default=labels[first], format_func=plain_option,
-        **in_address("beside", labels[first]),
-    )  # fmt: skip
-    return (labels.index(label) if label in labels else first) + 1
 
 
 def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | None) -> None:

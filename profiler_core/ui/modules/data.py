@@ -2,21 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-import streamlit as st
-
 from profiler_core.analysis.graph_replays.phases import Bucket
 from profiler_core.session.divided import Divided
 from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.cut_traces import cut_traces
-from profiler_core.ui.dossier.address import item_in_url, open_item
-from profiler_core.ui.fusion.address import OF, candidate_in_url
 from profiler_core.ui.fusion.data import fused
-from profiler_core.ui.links import plain_option
 from profiler_core.ui.reading import trace_path
-
-_CANDIDATE = "fs_modules_candidate"
 
 
 @dataclass(frozen=True)
@@ -49,36 +42,6 @@ class Shown:
         if bucket is None:
             return self
         return replace(self, divided=self.whole.divided_of(bucket), bucket=bucket)
-
-
-def choose_candidate(choice: Choice) -> int:
-    """Draw the choice of a candidate where there are several; its number, from 0."""
-    n = len(choice.candidates)
-    if n < 2:
-        return 0
-    shown = candidate_in_url(choice.labels[1:], choice.comparison.shown_first)
-    st.session_state[_CANDIDATE] = shown
-    st.segmented_control(
-        "Candidate",
-        range(n),
-        format_func=lambda number: plain_option(choice.labels[number + 1]),
-        required=True,
-        key=_CANDIDATE,
-        label_visibility="collapsed",
-        on_change=_show_picked,
-    )
-    return shown
-
-
-def _show_picked() -> None:
-    """Show the candidate that was picked, with the open dossier beside it too."""
-    picked, item = st.session_state[_CANDIDATE], item_in_url()
-    if picked is None:
-        return
-    if item is not None and item.is_by_name:
-        open_item(item.beside(picked + 1), of=str(picked + 1))
-    else:
-        st.query_params[OF] = str(picked + 1)
 
 
 def shown_of(choice: Choice, number: int) -> Shown:

@@ -1,6 +1,5 @@
 """The overview's waterfall: where the difference comes from, and one bar opened into its groups."""
 
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -15,9 +14,10 @@ from profiler_core.analysis.wording.sentence import capitalised, clipped
 from profiler_core.figures.template import CONFIG
 from profiler_core.figures.waterfall import bars, waterfall_figure
 from profiler_core.markup import Markup, render
+from profiler_core.ui.candidate import choose_candidate
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.dossier.address import item_link
-from profiler_core.ui.links import href, plain_option
+from profiler_core.ui.links import href
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.page import section
 from profiler_core.ui.style import colors
@@ -36,7 +36,7 @@ def show_difference(choice: Choice) -> int | None:
     if not numbers:
         return None
     section("Where the difference comes from")
-    number = _choose(choice, numbers)
+    number = choose_candidate(choice, numbers)
     pair = choice.comparison.pairs[number]
     labels, result = pair.labels, pair.waterfall
     short = (clipped(labels[0], _LONGEST), clipped(labels[1], _LONGEST))
@@ -52,22 +52,6 @@ def show_difference(choice: Choice) -> int | None:
         alt=waterfall_alt(result),
     )
     return number
-
-
-def _choose(choice: Choice, numbers: Sequence[int]) -> int:
-    first = choice.comparison.shown_first
-    if len(numbers) == 1:
-        return first
-    picked = st.segmented_control(
-        "Candidate",
-        numbers,
-        default=first,
-        required=True,
-        format_func=lambda n: plain_option(choice.labels[n + 1]),
-        key=f"overview_candidate_{'_'.join(entry.key for entry in choice.entries)}",
-        label_visibility="collapsed",
-    )
-    return picked if picked in numbers else first
 
 
 def _from_chart() -> None:

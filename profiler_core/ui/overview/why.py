@@ -14,9 +14,8 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.figures.fusion_layout import fusion_layout, fusion_legend
 from profiler_core.figures.fusion_panel import Panel
 from profiler_core.ui.charts import show_legend
-from profiler_core.ui.choice import Choice
+from profiler_core.ui.choice import OF, Choice
 from profiler_core.ui.dossier.address import open_item
-from profiler_core.ui.fusion.address import OF
 from profiler_core.ui.fusion_map.show import draw_map
 from profiler_core.ui.links import Query, page_link
 from profiler_core.ui.overview.difference import show_difference_notes, show_opened_bar
