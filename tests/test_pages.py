@@ -339,7 +339,7 @@ def test_the_overview_explains_the_candidate_that_is_picked(home):
     both = ["run/cnn/reduce-overhead", "run/cnn/other"]
     app = opened("overview", baseline="run/cnn/eager", candidate=both)
     assert "What stands out in reduce-overhead" in text_of(app)
-    (picker,) = (w for w in app.get("button_group") if w.key.startswith("overview_candidate"))
+    (picker,) = (w for w in app.get("button_group") if w.key == "fs_candidate")
     checked(picker.set_value(1).run())
     assert "What stands out in other" in text_of(app)
 

@@ -103,7 +103,9 @@ def _why(contents: Contents, number: int) -> list[str]:
             if row.delta_ns
         ]
         if changes:
-            lines += ["", f"**Where the difference comes from:** {'; '.join(changes[:_CHANGES])}."]
+            of_run = f" in {plain(contents.labels[run], 60)}" if len(contents.labels) > 2 else ""
+            told = "; ".join(changes[:_CHANGES])
+            lines += ["", f"**Where the difference comes from{of_run}:** {told}."]
     if explanation.overlap is not None:
         lines += _overlap(explanation.overlap)
     return lines + _findings(explanation.findings, contents.labels[run]) + _breaks(contents, run)

@@ -431,3 +431,14 @@ def test_the_tables_of_a_job_hold_each_group_on_each_rank():
     # On every rank the groups' times sum to its device time, so both runs have all groups.
     assert totals.height == 4
     assert totals["time_ns"].min() > 1e6
+
+
+def test_markdown_names_the_candidate_whose_difference_it_tells():
+    """Under a table of two candidates stood "+49.9 µs" of one of them."""
+    runs = ROOT / "sample_traces" / "breaky"
+    three = [runs / variant for variant in ("eager", "default", "reduce-overhead")]
+    text = markdown(gather(Comparison.open(three)))
+    told = re.findall(r"\*\*Where the difference comes from(.*?):\*\*", text)
+    assert told and set(told) <= {" in default", " in reduce-overhead"}
+    pair = markdown(gather(Comparison.open(three[:2])))
+    assert "**Where the difference comes from:**" in pair

@@ -46,7 +46,9 @@ class Vanished:
     n: tuple[float, float]
     bytes: tuple[float, float]
     rows: tuple[VanishedRow, ...]  # what vanished most first
-    largest: tuple[tuple[int, float, float], ...]  # (rounded size, baseline's number, candidate's)
+    # (rounded size, baseline's number, candidate's) of all of which the candidate makes fewer,
+    # what adds up to most bytes first.
+    largest: tuple[tuple[int, float, float], ...]
 
     @property
     def vanished_bytes(self) -> float:
@@ -171,7 +173,7 @@ def _vanished(
     was, now = (_by_read_size(side) for side in sizes)
     difference = Counter({size: was.get(size, 0) - now.get(size, 0)
                           for size in {*was, *now}})  # fmt: skip
-    largest = sorted(difference, key=lambda size: (-size * difference[size], size))[:12]
+    largest = sorted(difference, key=lambda size: (-size * difference[size], size))
     return Vanished(
         how,
         (sum(row.n[0] for row in rows), sum(row.n[1] for row in rows)),

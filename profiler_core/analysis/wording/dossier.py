@@ -42,7 +42,7 @@ _WITHOUT_COPIES = (
 
 
 def kernel_answer(
-    rooflines: Sequence[Roofline], computes: str, category: str, in_run: str = ""
+    rooflines: Sequence[Roofline], computes: str, category: str, *, names_run: bool = False
 ) -> str:
     """Why it takes what it takes, for instance "Matrix product at 1 % of the memory's bandwidth.".
 
@@ -51,7 +51,7 @@ def kernel_answer(
             product the last one whose operations are known.
         computes: what product it is; "": none.
         category: of the kernel, where it is no product.
-        in_run: " in default", where it has to be said which run is told.
+        names_run: say which run is told.
     """
     work = computes or category
     if not rooflines:
@@ -60,6 +60,7 @@ def kernel_answer(
     if computes:  # its bytes alone would call one that is short of FLOPs slow
         line = next((r for r in rooflines[::-1] if r.compute_share is not None), line)
     shares = _shares(line)
+    in_run = f" in {line.label}" if names_run else ""
     return f"{capitalised(work)} at {shares}{in_run}." if shares else f"{capitalised(work)}."
 
 

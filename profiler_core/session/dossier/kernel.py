@@ -89,7 +89,8 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     sides = [_side(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
     rooflines, launches = _rooflines(present, row), _launches(present)
-    told, in_run = _told(comparison, present, item.of if run is None else run)
+    in_order = _told_last(comparison, present, item.of if run is None else run)
+    told = in_order if run is None and len(comparison.pairs) < 2 else in_order[-1:]
     shown, numbers = groups_of_kernel(comparison, row.name, item.of or run)
     pair = None if shown is None else shown.pair
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
@@ -103,10 +104,10 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         kind="kernel",
         title=row.name,
         answer=kernel_answer(
-            _rooflines(told, row),
+            _rooflines(in_order if run is None else told, row),
             computes,
             CATEGORIES.get(row.category, row.category),
-            in_run,
+            names_run=len(comparison.pairs) > 1,
         ),
         about=(
             *copies_about(groups, comparison.compared_span),
@@ -369,14 +370,11 @@ def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
     )  # fmt: skip
 
 
-def _told(
-    comparison: Comparison, sides: Sequence["_Side"], run: int | None
-) -> tuple[list["_Side"], str]:
-    """The runs that the first sentences are about; of several candidates one, " in default"."""
+def _told_last(comparison: Comparison, sides: Sequence["_Side"], run: int | None) -> list["_Side"]:
+    """The runs, that which the first sentences are about behind the others: of several one."""
     if run is None and len(comparison.pairs) > 1:
         run = comparison.shown_first + 1
-    told = [side for side in sides if side.number == run]
-    return told or list(sides), comparison.in_run(told[0].number) if told else ""
+    return sorted(sides, key=lambda side: side.number == run)
 
 
 def _with_outputs(

@@ -8,7 +8,7 @@ from profiler_core.analysis.item import group_item
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.vanished import Vanished, VanishedRow
 from profiler_core.analysis.span import Span, common_span
-from profiler_core.analysis.wording.sentence import clipped
+from profiler_core.analysis.wording.sentence import clipped, listed
 from profiler_core.markup import breakable, with_units
 from profiler_core.ui.dossier.address import item_link
 from profiler_core.ui.memory.data import Remembered
@@ -16,6 +16,7 @@ from profiler_core.ui.page import section
 from profiler_core.units import format_bytes, format_count
 
 _ROWS = 12
+_SIZES = 6
 
 
 def show_vanished(
@@ -37,11 +38,20 @@ def show_vanished(
         with st.expander(f"{len(rows) - _ROWS} more", type="compact"):
             st.html(_table(vanished, rows[_ROWS:], baseline, candidate))
     if vanished.largest:
-        sizes = ", ".join(
-            f"{format_count(was - now)} × {format_bytes(size)}"
-            for size, was, now in vanished.largest[:6]
-        )
-        st.html(f"<p class=fs-note>Sizes that are gone, {span}: {escape(sizes)}.</p>")
+        st.html(f"<p class=fs-note>{escape(_sizes_gone(vanished, span))}</p>")
+
+
+def _sizes_gone(vanished: Vanished, span: Span) -> str:
+    """The sizes that add up to most, and how many there are besides with what they add up to."""
+    sizes = [
+        f"{format_count(was - now)} × {format_bytes(size)}"
+        for size, was, now in vanished.largest[:_SIZES]
+    ]
+    rest = vanished.largest[_SIZES:]
+    if rest:
+        rest_bytes = sum(size * (was - now) for size, was, now in rest)
+        sizes.append(f"{len(rest)} more ({format_bytes(rest_bytes)})")
+    return f"Sizes that are gone, {span}: {listed(sizes)}."
 
 
 def _sentence(vanished: Vanished, baseline: str, candidate: str, span: Span) -> str:
