@@ -1,7 +1,6 @@
 """The kernels with the most time, all runs beside each other."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import plotly.graph_objects as go
 
@@ -26,7 +25,7 @@ def kernel_bars(
     *,
     order: Sequence[int] | None = None,
     span: str = "per step",
-    beside: Mapping[int, int] = MappingProxyType({}),
+    beside: Mapping[int, int] | None = None,
 ) -> go.Figure:
     """Horizontal bars of the time of the first rows, one bar a run, longest on top.
 
@@ -53,7 +52,9 @@ def kernel_bars(
             orientation="h",
             name=plotly_text(label),
             marker={"color": palette.run(run)},
-            customdata=[kernel_item(row.name).beside(beside.get(run)).text for row in shown],
+            customdata=[
+                kernel_item(row.name).beside((beside or {}).get(run)).text for row in shown
+            ],
             hovertext=[_hover(label, row, run, span) for row in shown],
             hoverinfo="text",
         )
