@@ -89,8 +89,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     sides = [_side(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
     rooflines, launches = _rooflines(present, row), _launches(present)
-    in_order = _told_last(comparison, present, item.of if run is None else run)
-    told = in_order if run is None and len(comparison.pairs) < 2 else in_order[-1:]
+    of_answer, told = _told(comparison, present, item, run)
     shown, numbers = groups_of_kernel(comparison, row.name, item.of or run)
     pair = None if shown is None else shown.pair
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
@@ -104,7 +103,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         kind="kernel",
         title=row.name,
         answer=kernel_answer(
-            _rooflines(in_order if run is None else told, row),
+            _rooflines(of_answer, row),
             computes,
             CATEGORIES.get(row.category, row.category),
             names_run=len(comparison.pairs) > 1,
@@ -370,11 +369,16 @@ def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
     )  # fmt: skip
 
 
-def _told_last(comparison: Comparison, sides: Sequence["_Side"], run: int | None) -> list["_Side"]:
-    """The runs, that which the first sentences are about behind the others: of several one."""
-    if run is None and len(comparison.pairs) > 1:
-        run = comparison.shown_first + 1
-    return sorted(sides, key=lambda side: side.number == run)
+def _told(
+    comparison: Comparison, sides: Sequence["_Side"], item: Item, run: int | None
+) -> tuple[Sequence["_Side"], Sequence["_Side"]]:
+    """The runs that the answer is about, the asked one last, and those of the first sentences."""
+    if run is not None or len(comparison.pairs) < 2:
+        asked = [side for side in sides if run in (None, side.number)]
+        return asked, asked
+    of = item.of or comparison.shown_first + 1
+    in_order = sorted(sides, key=lambda side: side.number == of)
+    return in_order, in_order[-1:]
 
 
 def _with_outputs(
