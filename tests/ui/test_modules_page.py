@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.modules import ModuleRow, ModuleSide
-from profiler_core.analysis.rows.modules import HOW_DIVIDED, NO_MODULES
+from profiler_core.analysis.rows.modules import NO_MODULES, how_divided
+from profiler_core.analysis.span import PER_STEP
 from profiler_core.session.comparison import Comparison
 from profiler_core.ui.modules.table import in_tree
 from profiler_core.ui.table import frame_height
@@ -19,6 +20,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_traces"
 LOOP = Path(__file__).parents[1] / "fixtures" / "server_loop"
 SAMPLE = {"baseline": "sample/simplecnn-training/eager"}
 PAIR = {**SAMPLE, "candidate": "sample/simplecnn-training/default"}
+DIVIDED = how_divided(PER_STEP, of_modules=True, is_pair=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,7 +40,7 @@ def test_layers_of_a_pair_add_up_and_the_search_leaves_one():
     below = frame[[name.count("\u2003") == 1 for name in frame["name"]]]
     for side in ("t0", "t1"):
         assert below[side].sum() == pytest.approx(frame[side][0])
-    assert HOW_DIVIDED in unescape(text_of(app))
+    assert DIVIDED in unescape(text_of(app))
     # Numbers, not texts of both sides: a click on the head sorts 154 below 256, and below 1 024.
     for name in ("t0", "t1", "delta", "n", "n_change", "bytes", "bytes_change"):
         assert frame[name].dtype.kind in "if", name
@@ -95,7 +97,7 @@ def test_an_opened_module_lists_its_groups_with_its_share():
 
 def test_a_run_alone_has_its_own_times():
     """ "In proportion to what each took in the baseline" stood there, which is not there."""
-    assert HOW_DIVIDED not in unescape(text_of(opened("modules", **SAMPLE)))
+    assert DIVIDED not in unescape(text_of(opened("modules", **SAMPLE)))
     frame = opened("modules", **SAMPLE, view="operators").dataframe[0].value
     assert "t0" not in frame
     assert frame["t1"][0] == frame["t1"].max()
