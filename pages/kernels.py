@@ -5,6 +5,7 @@ from profiler_core.analysis.wording.first_lines import kernels_line
 from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.page_specs import PageSpec
+from profiler_core.ui.candidate import candidate_of
 from profiler_core.ui.charts import show_figure
 from profiler_core.ui.cut_traces import show_cut_traces
 from profiler_core.ui.dossier.address import open_item, picking_key
@@ -25,7 +26,7 @@ SPEC = PageSpec(
     order=120,
     needs="traces",
     words="slowest hot hottest dearest most expensive occupancy calls",
-    parameters=("q", "kind", "finding"),
+    parameters=("q", "kind", "finding", "of"),
     asks="numbers",
 )
 
@@ -75,7 +76,7 @@ with page(SPEC) as first_line:
     offer_csv(longest.labels, rows, longest.span, measured)
     show_notes(filter(None, [longest.time_note]))
     if choice.candidates:
-        show_over_ranks(choice.comparison.pairs[choice.comparison.shown_first])
+        show_over_ranks(choice.comparison.pairs[candidate_of(choice)])
     notes = [
         of_run(label, note)
         for label, run in zip(longest.labels, runs, strict=True)

@@ -288,3 +288,14 @@ def test_a_row_is_told_beside_the_candidate_that_the_page_shows(page: Page, serv
         page.locator(".st-key-fs_candidate [aria-checked=true], "
                      ".st-key-fs_candidate [kind*=Active]").first
     ).to_contain_text("reduce-overhead")  # fmt: skip
+
+
+def test_a_finding_leads_to_its_page_from_everywhere_but_there(page: Page, server: Server) -> None:
+    broken = {**SAMPLE, "item": "finding:1.recompiles"}
+    page.goto(server.link("modules", **broken))
+    ready(page)
+    panel(page).get_by_role("link", name="See it on Compilation").click()
+    page.wait_for_url("**/compilation?*")
+    ready(page)
+    expect(panel(page).locator(".fs-dossier-title")).to_contain_text("recompil")
+    expect(panel(page).get_by_role("link", name="See it on Compilation")).to_have_count(0)

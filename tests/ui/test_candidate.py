@@ -87,3 +87,9 @@ def test_a_menu_link_keeps_it_and_other_runs_forget_it(tmp_path):
     shown = told(checked(app.run()))
     assert "of" not in app.query_params
     assert shown == told(opened("memory", **three("breaky")))
+
+
+@pytest.mark.parametrize("of", [1, 2])
+def test_kernels_put_it_beside_the_baseline_and_speak_of_it(of):
+    app = opened("kernels", **three("customcnn"), of=str(of))
+    assert f"most expensive of {VARIANTS[of]} " in text_of(app)

@@ -1,6 +1,7 @@
 """The panel: docked at the side of a wide window, a sheet on a phone; the same on every page."""
 
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -73,6 +74,14 @@ def _draw(choice: Choice, made: Dossier, facts: Facts) -> None:
         )
 
 
+def _is_here(made: Dossier) -> bool:
+    """Is this the page that shows it, with its filters in the address already?"""
+    here = urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[2]
+    filters = filters_of(made.filters)
+    are_set = all(st.query_params.get_all(name) == values for name, values in filters.items())
+    return here == made.page and are_set
+
+
 def _way_on(choice: Choice, made: Dossier) -> None:
     """Links to its events on the timeline, and to the page that lists things of its kind."""
     with st.container(horizontal=True, key="fs_way_on_dossier"):
@@ -92,6 +101,7 @@ def _way_on(choice: Choice, made: Dossier) -> None:
                 f"On the timeline, {plain_label(step.label)}",
                 {**choice.query, **link_to_step(step)},
             )
-        if made.page and (spec := page_spec(made.page)) is not None and not spec.is_start:
+        spec = page_spec(made.page) if made.page else None
+        if spec is not None and not spec.is_start and not _is_here(made):
             there = with_item({**choice.query, **filters_of(made.filters)}, made.item)
             page_link(made.page, f"See it on {spec.title}", there)
