@@ -152,7 +152,7 @@ MUTANTS = (
     ),
     Mutant(
         "steps.py", "work launched after the last step is in no total",
-        'n_after = int(outside["n_after"].sum())', "n_after = 0", ("test_steps.py",),
+        'n_launched_after=int(is_after.sum())', "n_launched_after=0", ("test_steps.py",),
     ),
     Mutant(
         "steps.py", "a trace without steps counts as one",
