@@ -37,12 +37,20 @@ _ASKED_FOR = "what to try next, do, improve"  # which findings answer
 _A_BREAK = "graph breaks"  # what made Dynamo skip a frame
 
 
-def search_index(comparison: Comparison) -> SearchIndex:
-    """Everything of these runs that has a dossier; what cannot be read is left out."""
+def search_index(comparison: Comparison, of: int | None = None) -> SearchIndex:
+    """Everything of these runs that has a dossier; what cannot be read is left out.
+
+    Args:
+        comparison: of the runs.
+        of: place of the candidate whose times and findings are told; None: that which pages show
+            first, and 0 of a run alone.
+    """
+    first = comparison.shown_first + 1 if comparison.pairs else 0
+    told = of if of and of <= len(comparison.pairs) else first
     return comparison.answer(
-        "search index",
+        ("search index", told),
         lambda: SearchIndex(
-            _entries(comparison),
+            _entries(comparison, told),
             _has_log(comparison),
             _n_merged(comparison),
             _nameless(comparison),
@@ -78,17 +86,17 @@ def named_items(comparison: Comparison) -> dict[str, Item]:
 
 
 def _named_items(comparison: Comparison) -> dict[str, Item]:
-    operators = {row.op for _, divided in _divided(comparison) for row in divided.operators}
+    operators = {row.op for _, divided in _divided(comparison, 0) for row in divided.operators}
     return {
         **{name: operator_item(name) for name in operators},
         **{row.name: kernel_item(row.name) for row in comparison.kernels},
     }
 
 
-def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
-    yield from _findings(comparison)
+def _entries(comparison: Comparison, told: int) -> Iterator[SearchEntry]:
+    yield from _findings(comparison, told)
     names: set[str] = set()  # modules, operators and lines are the same in every pair
-    for run, divided in _divided(comparison):
+    for run, divided in _divided(comparison, told):
         compared = _Compared.of(comparison, run)
         functions = {} if run else comparison.baseline.module_functions
         for entries in (_modules(divided, compared, functions), _operators(divided, compared)):
@@ -98,8 +106,8 @@ def _entries(comparison: Comparison) -> Iterator[SearchEntry]:
         lines = _lines(divided, compared, _functions(comparison))
         yield from compared.led_beside(run, _once(names, lines))
     yield from _once(names, _lines_in_memory(comparison))
-    yield from _once(names, _products(comparison))
-    yield from _kernels(comparison)
+    yield from _once(names, _products(comparison, told))
+    yield from _kernels(comparison, told)
     for run in range(len(comparison.runs)):
         yield from _breaks(comparison, run)
 
@@ -137,12 +145,12 @@ class _Compared:
         return (before_ns, after_ns) if self.is_pair else ()
 
 
-def _divided(comparison: Comparison) -> Iterator[tuple[int, Divided]]:
+def _divided(comparison: Comparison, told: int) -> Iterator[tuple[int, Divided]]:
     """Each pair that can be matched with its candidate's place; without any the run alone.
 
-    The pair that pages show first comes before the others.
+    The pair of the candidate that is told of comes before the others.
     """
-    for pair in sorted(comparison.pairs, key=lambda pair: pair.number != comparison.shown_first):
+    for pair in sorted(comparison.pairs, key=lambda pair: pair.number + 1 != told):
         try:
             yield pair.number + 1, pair.divided
         except FusionscopeError:
@@ -193,10 +201,10 @@ def _operators(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
         )  # fmt: skip
 
 
-def _kernels(comparison: Comparison) -> Iterator[SearchEntry]:
+def _kernels(comparison: Comparison, told: int) -> Iterator[SearchEntry]:
     """Each kernel with its times on both sides of the first pair that runs it."""
     traced, is_compared = comparison.traced, len(comparison.runs) > 1
-    candidates = sorted(traced, key=lambda run: run != comparison.shown_first + 1)
+    candidates = sorted(traced, key=lambda run: run != told)
     runs = [run for run in candidates if run and 0 in traced]
     for kernel in comparison.kernels:
         sides_ns: tuple[float, ...] = ()
@@ -215,11 +223,10 @@ def _kernels(comparison: Comparison) -> Iterator[SearchEntry]:
         )  # fmt: skip
 
 
-def _products(comparison: Comparison) -> Iterator[SearchEntry]:
+def _products(comparison: Comparison, told: int) -> Iterator[SearchEntry]:
     """Matrix products and convolutions that others call: `aten::addmm` inside of `aten::linear`."""
-    shown = comparison.shown_first + 1 if comparison.pairs else 0
     times: dict[str, dict[int, float]] = {}
-    for number in dict.fromkeys((0, shown)):
+    for number in dict.fromkeys((0, told)):
         summary = comparison.sides[number].summary
         if number not in comparison.traced or summary is None:
             continue
@@ -278,9 +285,8 @@ def _copies(group: FusionGroup) -> str:
     return listed(sorted({CATEGORIES[k.category] for k in kernels if k.category in COPIES}))
 
 
-def _findings(comparison: Comparison) -> Iterator[SearchEntry]:
-    """What stands out in the candidate that pages show first, or in a run alone."""
-    run = comparison.shown_first + 1 if comparison.pairs else 0
+def _findings(comparison: Comparison, run: int) -> Iterator[SearchEntry]:
+    """What stands out in the candidate that is told of, or for 0 in a run alone."""
     for finding in findings_of(comparison, run):
         stake_ns = finding.at_stake_ns or 0.0
         yield SearchEntry(

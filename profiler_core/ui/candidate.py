@@ -73,12 +73,20 @@ def _tell_of_picked() -> None:
 
 def tell_of(candidate: int) -> None:
     """Tell of a candidate, counted from 0, with an open dossier beside it too."""
+    close_item_of_other_run(candidate + 1)
     item = item_in_url()
     st.query_params.pop(_EARLIER, None)
     if item is not None and item.is_by_name and item.of is not None:
         open_item(item.beside(candidate + 1), of=str(candidate + 1))
     else:
         st.query_params[OF] = str(candidate + 1)
+
+
+def close_item_of_other_run(run: int) -> None:
+    """Close the dossier of a group, break, finding or event of another run than is shown now."""
+    item = item_in_url()
+    if item is not None and item.run not in (None, run):
+        open_item(None)
 
 
 def beside_told(item: Item) -> Item:

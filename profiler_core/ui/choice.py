@@ -126,8 +126,11 @@ def write_url(keys: Keys) -> None:
     _write_told(keys)
     if keys_in_url() != keys:
         item = read_item(st.query_params.get(ITEM_PARAMETER, ""))
-        if item is not None and item.is_of_run:
+        before = set(keys_in_url())
+        if item is not None and (item.is_of_run or (before and not before & set(keys))):
             del st.query_params[ITEM_PARAMETER]  # of the runs that were chosen before
+        elif item is not None and item.of is not None:
+            st.query_params[ITEM_PARAMETER] = item.named.text  # its candidate has another place
         st.query_params.update(query_of(keys))  # at once: each change is a step of the back button
         if len(keys) < 2 and _CANDIDATE in st.query_params:
             del st.query_params[_CANDIDATE]
@@ -141,7 +144,12 @@ def _write_told(keys: Keys) -> None:
     if not in_url and before and before_keys == keys and OF not in st.query_params:
         st.query_params[OF] = before
     elif in_url and in_url != keys:
-        st.query_params.pop(OF, None)
+        told = of_in_url()
+        key = in_url[told] if told is not None and told < len(in_url) else ""
+        if key in keys[1:]:
+            st.query_params[OF] = str(keys.index(key))
+        else:
+            st.query_params.pop(OF, None)
     st.session_state[_TOLD_OF] = (keys, st.query_params.get(OF, ""))
 
 

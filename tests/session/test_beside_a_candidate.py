@@ -172,3 +172,18 @@ def test_search_leads_beside_the_candidate_of_its_times(three: Comparison) -> No
             assert hit.runs == f"eager → {VARIANTS[hit.item.of]}"
             made = dossier(three, hit.item)
             assert f" in {VARIANTS[hit.item.of]}" in made.answer, hit
+
+
+@pytest.mark.parametrize("of", [1, 2])
+def test_search_tells_of_the_candidate_that_pages_tell_of(three: Comparison, of: int) -> None:
+    """With default shown a hit said "eager -> reduce-overhead" and opened that."""
+    hits = search_index(three, of).entries
+    own = three.kernels[0]
+    for hit in hits:
+        if hit.item.named == module_item("head"):
+            assert (hit.item.of, hit.runs) == (of, f"eager → {VARIANTS[of]}")
+        if hit.item.kind == "finding":
+            assert hit.item.run == of
+        if hit.item == kernel_item(own.name) and all(own.sides):
+            assert hit.sides_ns == (own.time_ns(0), own.time_ns(of))
+    assert {hit.item.kind for hit in hits} >= {"module", "kernel"}

@@ -63,7 +63,7 @@ def test_compilation_shows_the_run_that_the_dossier_is_of(of, item):
     """A finding of reduce-overhead opened the page of default: 1.42 s beside 1.40 s."""
     query = {"of": str(of)} if item is None else {"item": item.format(of)}
     app = opened("compilation", **three("breaky"), **query)
-    assert app.button_group(key="run").value == VARIANTS[of]
+    assert VARIANTS[1:][app.button_group(key="fs_compiled").value] == VARIANTS[of]
 
 
 def test_a_menu_link_keeps_it_and_other_runs_forget_it(tmp_path):
@@ -93,3 +93,39 @@ def test_a_menu_link_keeps_it_and_other_runs_forget_it(tmp_path):
 def test_kernels_put_it_beside_the_baseline_and_speak_of_it(of):
     app = opened("kernels", **three("customcnn"), of=str(of))
     assert f"most expensive of {VARIANTS[of]} " in text_of(app)
+
+
+def test_a_run_that_is_picked_on_compilation_is_told_of_everywhere():
+    """It had a parameter of its own, and the next page told of another run."""
+    app = opened("compilation", **three("breaky"), item="break:1.0")
+    checked(app.button_group(key="fs_compiled").set_value(1).run())
+    assert app.query_params["of"] == "2"
+    assert "item" not in app.query_params  # a break of the other run
+    assert "run" not in app.query_params
+    assert "run=default" not in text_of(app)
+    earlier = opened("compilation", **three("breaky"), run="default", of="2")
+    assert earlier.button_group(key="fs_compiled").value == 0
+
+
+def test_of_other_runs_no_dossier_and_no_candidate_stays(tmp_path):
+    """ "module@2" of three runs told of another one when these were chosen in another order."""
+    script = tmp_path / "page.py"
+    script.write_text(
+        "import runpy, streamlit as st\n"
+        "from profiler_core.ui.choice import choose\n"
+        "if keys := st.session_state.pop('pick', None):\n    choose(tuple(keys))\n"
+        f"runpy.run_path({str(PAGES / 'modules.py')!r})\n"
+    )
+    runs = [f"sample/customcnn/{variant}" for variant in VARIANTS]
+    app = AppTest.from_file(str(script), default_timeout=300)
+    for name, value in {**three("customcnn"), "of": "2", "item": "module@2:head"}.items():
+        app.query_params[name] = value
+    assert told(checked(app.run())) == "reduce-overhead"
+    app.session_state["pick"] = [runs[0], runs[2], runs[1]]
+    checked(app.run())
+    assert app.query_params["of"] == "1"  # where reduce-overhead is now
+    assert app.query_params["item"] == "module:head"
+    app.session_state["pick"] = three("breaky")["baseline"], *three("breaky")["candidate"]
+    checked(app.run())
+    assert "item" not in app.query_params
+    assert "of" not in app.query_params

@@ -46,9 +46,9 @@ class Vanished:
     n: tuple[float, float]
     bytes: tuple[float, float]
     rows: tuple[VanishedRow, ...]  # what vanished most first
-    # (rounded size, baseline's number, candidate's) of all of which the candidate makes fewer,
-    # what adds up to most bytes first.
-    largest: tuple[tuple[int, float, float], ...]
+    # (rounded size, baseline's number, candidate's, bytes that are gone) of all of which the
+    # candidate makes fewer, what adds up to most bytes first.
+    largest: tuple[tuple[int, float, float, float], ...]
 
     @property
     def vanished_bytes(self) -> float:
@@ -153,13 +153,15 @@ def _sizes(allocated: pl.DataFrame, n_steps: int) -> dict[int, float]:
     return {size: n / n_steps for size, n in inside.group_by("bytes").len().iter_rows()}
 
 
-def _by_read_size(sizes: dict[int, float]) -> dict[int, float]:
-    """Buffers of each size as it is written: two that read the same are one size to a reader."""
+def _by_read_size(sizes: dict[int, float]) -> tuple[dict[int, float], dict[int, float]]:
+    """Buffers and bytes of each size as it is written: two that read the same are one size."""
     numbers: dict[int, float] = {}
+    n_bytes: dict[int, float] = {}
     for size, n in sizes.items():
         read = rounded_bytes(size)
         numbers[read] = numbers.get(read, 0.0) + n
-    return numbers
+        n_bytes[read] = n_bytes.get(read, 0.0) + n * size
+    return numbers, n_bytes
 
 
 def _sum(totals: Iterable[tuple[float, float] | None]) -> tuple[float, float]:
@@ -170,7 +172,7 @@ def _sum(totals: Iterable[tuple[float, float] | None]) -> tuple[float, float]:
 def _vanished(
     how: How, rows: list[VanishedRow], sizes: tuple[dict[int, float], dict[int, float]]
 ) -> Vanished:
-    was, now = (_by_read_size(side) for side in sizes)
+    (was, was_bytes), (now, now_bytes) = (_by_read_size(side) for side in sizes)
     difference = Counter({size: was.get(size, 0) - now.get(size, 0)
                           for size in {*was, *now}})  # fmt: skip
     largest = sorted(difference, key=lambda size: (-size * difference[size], size))
@@ -180,7 +182,12 @@ def _vanished(
         (sum(row.bytes[0] for row in rows), sum(row.bytes[1] for row in rows)),
         tuple(sorted(rows, key=lambda row: (-row.vanished_bytes, row.label))),
         tuple(
-            (size, was.get(size, 0.0), now.get(size, 0.0))
+            (
+                size,
+                was.get(size, 0.0),
+                now.get(size, 0.0),
+                was_bytes.get(size, 0.0) - now_bytes.get(size, 0.0),
+            )
             for size in largest
             if difference[size] > 0
         ),

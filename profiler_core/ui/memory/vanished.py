@@ -45,11 +45,11 @@ def _sizes_gone(vanished: Vanished, span: Span) -> str:
     """The sizes that add up to most, and how many there are besides with what they add up to."""
     sizes = [
         f"{format_count(was - now)} × {format_bytes(size)}"
-        for size, was, now in vanished.largest[:_SIZES]
+        for size, was, now, _ in vanished.largest[:_SIZES]
     ]
     rest = vanished.largest[_SIZES:]
     if rest:
-        rest_bytes = sum(size * (was - now) for size, was, now in rest)
+        rest_bytes = sum(gone_bytes for *_, gone_bytes in rest)
         sizes.append(f"{len(rest)} more ({format_bytes(rest_bytes)})")
     return f"Sizes that are gone, {span}: {listed(sizes)}."
 

@@ -13,6 +13,7 @@ from profiler_core.page_specs import PageSpec, page_specs
 from profiler_core.session.search import search_index
 from profiler_core.store import catalogue
 from profiler_core.store.catalogue import Wanted
+from profiler_core.ui.candidate import candidate_of
 from profiler_core.ui.choice import Keys, chosen_keys, open_choice, query_of
 from profiler_core.ui.dossier.address import item_href, with_item
 from profiler_core.ui.links import href
@@ -84,7 +85,11 @@ def _answer(spec: PageSpec, words: str) -> dict[str, Any]:
 def _index(keys: Keys) -> SearchIndex:
     """Of the chosen runs; an empty one where there are none."""
     try:
-        return search_index(open_choice(keys).comparison) if keys else SearchIndex(())
+        if not keys:
+            return SearchIndex(())
+        choice = open_choice(keys)
+        of = candidate_of(choice) + 1 if choice.candidates else 0
+        return search_index(choice.comparison, of)
     except FusionscopeError:  # the page says what is wrong with its runs
         return SearchIndex(())
 
