@@ -111,14 +111,14 @@ def test_what_vanished_by_line_sums_to_both_sides():
     assert (found.n, found.bytes) == ((2, 1), (1536, 1024))
     assert (found.n[0] - found.n[1], found.vanished_bytes) == (1, 512)
     assert found.rows[0].label == "model.py:12"
-    assert found.largest == ((512, 1.0, 0.0),)
+    assert found.largest == ((512, 1.0, 0.0, 512.0),)
 
 
 def test_sizes_that_read_the_same_are_one_size_that_is_gone():
     """ "3 × 1.00 MB, 1 × 1.00 MB": two sizes of which a reader sees one."""
     made = pl.DataFrame({"step": [0] * 4, "bytes": [1_000_000] * 3 + [1_000_448]})
     nothing = vanished._vanished("fusion group", [], (vanished._sizes(made, 1), {}))
-    assert nothing.largest == ((1_000_000, 4.0, 0.0),)
+    assert nothing.largest == ((1_000_000, 4.0, 0.0, 4_000_448.0),)
     moved = vanished._vanished("fusion group", [], ({1_000_448: 4.0}, {1_000_000: 4.0}))
     assert moved.largest == ()
 
