@@ -123,7 +123,7 @@ def of_in_url() -> int | None:
 
 def write_url(keys: Keys) -> None:
     """Put the choice into the address; other parameters of the page stay."""
-    _write_told(keys)
+    told = _told_of(keys)
     if keys_in_url() != keys:
         item = read_item(st.query_params.get(ITEM_PARAMETER, ""))
         before = set(keys_in_url())
@@ -131,26 +131,30 @@ def write_url(keys: Keys) -> None:
             del st.query_params[ITEM_PARAMETER]  # of the runs that were chosen before
         elif item is not None and item.of is not None:
             st.query_params[ITEM_PARAMETER] = item.named.text  # its candidate has another place
-        st.query_params.update(query_of(keys))  # at once: each change is a step of the back button
+        # At once: each change is a step of the back button.
+        st.query_params.update({**query_of(keys), **({OF: told} if told else {})})
         if len(keys) < 2 and _CANDIDATE in st.query_params:
             del st.query_params[_CANDIDATE]
-    st.session_state[_SEEN] = keys
-
-
-def _write_told(keys: Keys) -> None:
-    """Keep telling of the same candidate on the next page; of other runs it means another one."""
-    in_url = keys_in_url()
-    before_keys, before = st.session_state.get(_TOLD_OF, ((), ""))
-    if not in_url and before and before_keys == keys and OF not in st.query_params:
-        st.query_params[OF] = before
-    elif in_url and in_url != keys:
-        told = of_in_url()
-        key = in_url[told] if told is not None and told < len(in_url) else ""
-        if key in keys[1:]:
-            st.query_params[OF] = str(keys.index(key))
-        else:
+        if not told:
             st.query_params.pop(OF, None)
+    st.session_state[_SEEN] = keys
     st.session_state[_TOLD_OF] = (keys, st.query_params.get(OF, ""))
+
+
+def _told_of(keys: Keys) -> str:
+    """`OF` for these runs: the same candidate as on the page before, at its new place if it moved.
+
+    "" where the candidate is none of them, or none was named.
+    """
+    in_url, here = keys_in_url(), st.query_params.get(OF, "")
+    if not in_url:  # as links of the menu have it
+        before_keys, before = st.session_state.get(_TOLD_OF, ((), ""))
+        return here or (before if before_keys == keys else "")
+    if in_url == keys:
+        return here
+    told = of_in_url()
+    key = in_url[told] if told is not None and told < len(in_url) else ""
+    return str(keys.index(key)) if key in keys[1:] else ""
 
 
 def query_of(keys: Keys) -> dict[str, str | list[str]]:
