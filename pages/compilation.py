@@ -4,7 +4,7 @@ import streamlit as st
 
 from profiler_core.analysis.compilation.phases import compile_phases
 from profiler_core.page_specs import PageSpec
-from profiler_core.ui.candidate import candidate_of
+from profiler_core.ui.candidate import candidate_run
 from profiler_core.ui.compilation.breaks import show_breaks, show_eager
 from profiler_core.ui.compilation.code import show_code
 from profiler_core.ui.compilation.data import compiled_runs
@@ -48,7 +48,7 @@ with page(SPEC):
         show_traced_regions(choice)
         st.stop()
 
-    compiled = choose_compiled(runs, candidate_of(choice) + 1 if choice.candidates else 0)
+    compiled = choose_compiled(runs, candidate_run(choice))
     report = compiled.report
     show_headline(compiled)
     show_eager(compiled)

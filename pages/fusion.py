@@ -27,7 +27,7 @@ SPEC = PageSpec(
     order=130,
     needs="traces",
     words="slower faster fused groups generated code triton ledger sankey not fused",
-    parameters=("of", "beside", "order", "find", "change", "kernels", "module"),
+    parameters=("beside", "order", "find", "change", "kernels", "module"),
     asks="ledger",
 )
 

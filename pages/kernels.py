@@ -26,7 +26,7 @@ SPEC = PageSpec(
     order=120,
     needs="traces",
     words="slowest hot hottest dearest most expensive occupancy calls",
-    parameters=("q", "kind", "finding", "of"),
+    parameters=("q", "kind", "finding"),
     asks="numbers",
 )
 

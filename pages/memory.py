@@ -26,7 +26,7 @@ SPEC = PageSpec(
     order=150,
     needs="runs",
     words="peak allocated reserved out of memory oom vram allocator segments pools fragmentation",
-    parameters=("of", "memory_what", "memory_step"),
+    parameters=("beside", "memory_what", "memory_step"),
     writes_headline=True,
     draws_figures=True,
 )

@@ -38,7 +38,7 @@ SPEC = PageSpec(
     order=125,
     needs="traces",
     words="dearest most expensive slowest layers operators nn.module blocks icicle",
-    parameters=("of", "view", "find", "steps"),
+    parameters=("view", "find", "steps"),
     draws_figures=True,
     asks="ledger",
 )

@@ -15,6 +15,7 @@ from profiler_core.resources import pages_directory
 
 RUN_PARAMETERS = ("baseline", "candidate")  # of every page that needs something
 ITEM_PARAMETER = "item"  # of every page that shows runs: whose dossier is open
+CANDIDATE_PARAMETER = "of"  # of these too: which of several candidates is told of, from 1
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class PageSpec:
     def address_parameters(self) -> tuple[str, ...]:
         """All that its address may say."""
         runs = RUN_PARAMETERS if self.needs != "nothing" else ()
-        item = (ITEM_PARAMETER,) if self.has_dossier else ()
-        return (*runs, *self.parameters, *item)
+        shown = (CANDIDATE_PARAMETER, ITEM_PARAMETER) if self.has_dossier else ()
+        return (*runs, *self.parameters, *shown)
 
     @property
     def has_dossier(self) -> bool:

@@ -124,6 +124,16 @@ def home_with_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: 
     return home
 
 
+@pytest.fixture(scope="module")
+def home_of_module(tmp_path_factory: pytest.TempPathFactory, columns: Path) -> Iterator[Path]:
+    """The same for all tests of a module."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "cache").symlink_to(columns)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUSIONSCOPE_HOME", str(home))
+        yield home
+
+
 @pytest.fixture(scope="session")
 def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An interpreter for captures that has imported torch already; one for all workers."""

@@ -170,3 +170,10 @@ def test_two_start_pages_are_refused(folder: Path) -> None:
     )
     with pytest.raises(BadInput, match="overview, made_up"):
         start_page()
+
+
+def test_every_page_that_shows_runs_keeps_the_candidate_in_its_address():
+    """Who signs in first is led back to no more than a page says of its address."""
+    showing = [spec for spec in page_specs() if spec.has_dossier]
+    assert {spec.name for spec in showing} >= {"overview", "compilation", "timeline", "memory"}
+    assert all(spec.address_parameters.count("of") == 1 for spec in showing)

@@ -56,8 +56,8 @@ def by_stake(finding: Finding) -> Finding:
 
 def fired(facts: Facts) -> Iterable[Finding]:
     """What each rule says for itself, in the order of the rules."""
-    said = (rule(facts) for rule in RULES)
-    return (replace(finding, span=facts.span) for finding in said if finding is not None)
+    findings = (rule(facts) for rule in RULES)
+    return (replace(finding, span=facts.span) for finding in findings if finding is not None)
 
 
 def told_once(ordered: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from profiler_core.analysis.item import kernel_item
 from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
 from profiler_core.figures.theme import Palette
@@ -24,7 +25,7 @@ def kernel_bars(
     palette: Palette,
     *,
     order: Sequence[int] | None = None,
-    span: str = "per step",
+    span: Span = PER_STEP,
     beside: Mapping[int, int] | None = None,
 ) -> go.Figure:
     """Horizontal bars of the time of the first rows, one bar a run, longest on top.

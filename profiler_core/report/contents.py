@@ -11,6 +11,7 @@ from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.run_labels import names_together
 from profiler_core.analysis.side import Side
+from profiler_core.analysis.span import Span
 from profiler_core.analysis.verdict import leading
 from profiler_core.model.review import Review
 from profiler_core.session.comparison import Comparison
@@ -27,7 +28,7 @@ class Contents:
     compilations: tuple[CompilationReport | None, ...]  # of all runs; None: no compiler spoke
     jobs: tuple[Job | None, ...]  # of all runs; None: it ran as one process
     kernels: tuple[KernelRow, ...]  # of the runs in kernel_runs
-    kernels_span: str  # what their times are of: "per step", or of a cut trace "in the trace"
+    kernels_span: Span  # what their times are of: "per step", or of a cut trace "in the trace"
     kernel_runs: tuple[int, ...]  # places of the runs that have a trace
     made_at: str  # ISO 8601, UTC
     alone: RunFindings | None = None  # of the only run; None: there are candidates

@@ -154,6 +154,19 @@ class Comparison:
             return self.leading.number
         return explained[0].number if explained else 0
 
+    def asked_or_first(self, of: int | None) -> int:
+        """Place of the candidate that is asked for; that which pages show first where none is.
+
+        Args:
+            of: its place; None, and what is no place of a candidate: none is asked for.
+
+        Returns:
+            0 without any candidate.
+        """
+        if not self.pairs:
+            return 0
+        return of if of and of <= len(self.pairs) else self.shown_first + 1
+
     def in_run(self, run: int) -> str:
         """As " in default" of a candidate where there are several; "": it goes without saying."""
         return f" in {self.labels[run]}" if run and len(self.pairs) > 1 else ""

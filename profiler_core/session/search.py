@@ -45,12 +45,11 @@ def search_index(comparison: Comparison, of: int | None = None) -> SearchIndex:
         of: place of the candidate whose times and findings are told; None: that which pages show
             first, and 0 of a run alone.
     """
-    first = comparison.shown_first + 1 if comparison.pairs else 0
-    told = of if of and of <= len(comparison.pairs) else first
+    candidate = comparison.asked_or_first(of)
     return comparison.answer(
-        ("search index", told),
+        ("search index", candidate),
         lambda: SearchIndex(
-            _entries(comparison, told),
+            _entries(comparison, candidate),
             _has_log(comparison),
             _n_merged(comparison),
             _nameless(comparison),
@@ -93,10 +92,10 @@ def _named_items(comparison: Comparison) -> dict[str, Item]:
     }
 
 
-def _entries(comparison: Comparison, told: int) -> Iterator[SearchEntry]:
-    yield from _findings(comparison, told)
+def _entries(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
+    yield from _findings(comparison, candidate)
     names: set[str] = set()  # modules, operators and lines are the same in every pair
-    for run, divided in _divided(comparison, told):
+    for run, divided in _divided(comparison, candidate):
         compared = _Compared.of(comparison, run)
         functions = {} if run else comparison.baseline.module_functions
         for entries in (_modules(divided, compared, functions), _operators(divided, compared)):
@@ -106,8 +105,8 @@ def _entries(comparison: Comparison, told: int) -> Iterator[SearchEntry]:
         lines = _lines(divided, compared, _functions(comparison))
         yield from compared.led_beside(run, _once(names, lines))
     yield from _once(names, _lines_in_memory(comparison))
-    yield from _once(names, _products(comparison, told))
-    yield from _kernels(comparison, told)
+    yield from _once(names, _products(comparison, candidate))
+    yield from _kernels(comparison, candidate)
     for run in range(len(comparison.runs)):
         yield from _breaks(comparison, run)
 
@@ -145,12 +144,12 @@ class _Compared:
         return (before_ns, after_ns) if self.is_pair else ()
 
 
-def _divided(comparison: Comparison, told: int) -> Iterator[tuple[int, Divided]]:
+def _divided(comparison: Comparison, candidate: int) -> Iterator[tuple[int, Divided]]:
     """Each pair that can be matched with its candidate's place; without any the run alone.
 
     The pair of the candidate that is told of comes before the others.
     """
-    for pair in sorted(comparison.pairs, key=lambda pair: pair.number + 1 != told):
+    for pair in sorted(comparison.pairs, key=lambda pair: pair.number + 1 != candidate):
         try:
             yield pair.number + 1, pair.divided
         except FusionscopeError:
@@ -201,10 +200,10 @@ def _operators(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
         )  # fmt: skip
 
 
-def _kernels(comparison: Comparison, told: int) -> Iterator[SearchEntry]:
+def _kernels(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
     """Each kernel with its times on both sides of the first pair that runs it."""
     traced, is_compared = comparison.traced, len(comparison.runs) > 1
-    candidates = sorted(traced, key=lambda run: run != told)
+    candidates = sorted(traced, key=lambda run: run != candidate)
     runs = [run for run in candidates if run and 0 in traced]
     for kernel in comparison.kernels:
         sides_ns: tuple[float, ...] = ()
@@ -223,10 +222,10 @@ def _kernels(comparison: Comparison, told: int) -> Iterator[SearchEntry]:
         )  # fmt: skip
 
 
-def _products(comparison: Comparison, told: int) -> Iterator[SearchEntry]:
+def _products(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
     """Matrix products and convolutions that others call: `aten::addmm` inside of `aten::linear`."""
     times: dict[str, dict[int, float]] = {}
-    for number in dict.fromkeys((0, told)):
+    for number in dict.fromkeys((0, candidate)):
         summary = comparison.sides[number].summary
         if number not in comparison.traced or summary is None:
             continue

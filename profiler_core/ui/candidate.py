@@ -10,7 +10,8 @@ from dataclasses import replace
 import streamlit as st
 
 from profiler_core.analysis.item import Item
-from profiler_core.ui.choice import OF, Choice, of_in_url
+from profiler_core.page_specs import CANDIDATE_PARAMETER
+from profiler_core.ui.choice import Choice, of_in_url
 from profiler_core.ui.dossier.address import item_in_url, open_item
 from profiler_core.ui.links import plain_option
 
@@ -25,19 +26,26 @@ def candidate_in_url(labels: Sequence[str], default: int) -> int:
         labels: of the candidates.
         default: which where the address names none.
     """
-    told, item = of_in_url(), item_in_url()
-    named = {st.query_params.get(name, "") for name in (OF, _EARLIER)}.intersection(labels)
+    of, item = of_in_url(), item_in_url()
+    named = {
+        st.query_params.get(name, "") for name in (CANDIDATE_PARAMETER, _EARLIER)
+    }.intersection(labels)
     number = default if item is None or item.candidate is None else item.candidate - 1
     if named:
         number = labels.index(named.pop())
-    elif told is not None:
-        number = told - 1
+    elif of is not None:
+        number = of - 1
     return number if 0 <= number < len(labels) else default
 
 
 def candidate_of(choice: Choice) -> int:
     """The candidate that pages tell of, counted from 0; there is one."""
     return candidate_in_url(choice.labels[1:], choice.comparison.shown_first)
+
+
+def candidate_run(choice: Choice) -> int:
+    """The same as a place in the comparison; 0 without any candidate."""
+    return candidate_of(choice) + 1 if choice.candidates else 0
 
 
 def choose_candidate(choice: Choice, numbers: Sequence[int] | None = None) -> int:
@@ -51,8 +59,8 @@ def choose_candidate(choice: Choice, numbers: Sequence[int] | None = None) -> in
     if len(offered) < 2:
         return offered[0] if offered else 0
     first = choice.comparison.shown_first
-    told = next((n for n in (candidate_of(choice), first) if n in offered), offered[0])
-    st.session_state[_KEY] = told
+    shown = next((n for n in (candidate_of(choice), first) if n in offered), offered[0])
+    st.session_state[_KEY] = shown
     st.segmented_control(
         "Candidate",
         offered,
@@ -62,7 +70,7 @@ def choose_candidate(choice: Choice, numbers: Sequence[int] | None = None) -> in
         label_visibility="collapsed",
         on_change=_tell_of_picked,
     )
-    return told
+    return shown
 
 
 def _tell_of_picked() -> None:
@@ -79,7 +87,7 @@ def tell_of(candidate: int) -> None:
     if item is not None and item.is_by_name and item.of is not None:
         open_item(item.beside(candidate + 1), of=str(candidate + 1))
     else:
-        st.query_params[OF] = str(candidate + 1)
+        st.query_params[CANDIDATE_PARAMETER] = str(candidate + 1)
 
 
 def close_item_of_other_run(run: int) -> None:

@@ -13,7 +13,7 @@ from functools import cached_property
 import streamlit as st
 
 from profiler_core.analysis.item import read_item
-from profiler_core.page_specs import ITEM_PARAMETER, page_specs
+from profiler_core.page_specs import CANDIDATE_PARAMETER, ITEM_PARAMETER, page_specs
 from profiler_core.session.comparison import Comparison
 from profiler_core.store import catalogue, library, server_path
 from profiler_core.store.key_parts import as_listed
@@ -22,10 +22,9 @@ from profiler_core.ui.reading import run_of
 from profiler_core.ui.server import is_local_server
 
 _BASELINE, _CANDIDATE = "baseline", "candidate"
-OF = "of"  # which of several candidates pages tell of, counted from 1; without it the leading one
 _CHOSEN = "fs_chosen_runs"  # the keys; plain, because a widget's state dies with its page
 _SEEN = "fs_seen_url"
-_TOLD_OF = "fs_told_of"  # (the keys, `OF`): menu links drop that too
+_TOLD_OF = "fs_told_of"  # (the keys, `of`): menu links drop that too
 
 Keys = tuple[str, ...]  # the baseline's key, then the candidates'
 
@@ -55,9 +54,10 @@ class Choice:
     def query(self) -> dict[str, str | list[str]]:
         """The URL parameters that open this choice on any page, with the candidate told of."""
         query = query_of(tuple(entry.key for entry in self.entries))
-        told = of_in_url()
-        is_one = told is not None and told <= len(self.candidates)
-        return {**query, OF: str(told)} if is_one and len(self.candidates) > 1 else query
+        of = of_in_url()
+        is_one = of is not None and of <= len(self.candidates)
+        named = {CANDIDATE_PARAMETER: str(of)} if is_one and len(self.candidates) > 1 else {}
+        return {**query, **named}
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -116,14 +116,14 @@ def entry_of(key: str) -> Entry:
 
 def of_in_url() -> int | None:
     """Place in the comparison of the candidate that the address names; None: it names none."""
-    text = st.query_params.get(OF, "")
+    text = st.query_params.get(CANDIDATE_PARAMETER, "")
     is_number = text.isascii() and text.isdigit() and len(text) < 6
     return int(text) or None if is_number else None
 
 
 def write_url(keys: Keys) -> None:
     """Put the choice into the address; other parameters of the page stay."""
-    told = _told_of(keys)
+    of = _of_candidate_before(keys)
     if keys_in_url() != keys:
         item = read_item(st.query_params.get(ITEM_PARAMETER, ""))
         before = set(keys_in_url())
@@ -132,28 +132,28 @@ def write_url(keys: Keys) -> None:
         elif item is not None and item.of is not None:
             st.query_params[ITEM_PARAMETER] = item.named.text  # its candidate has another place
         # At once: each change is a step of the back button.
-        st.query_params.update({**query_of(keys), **({OF: told} if told else {})})
+        st.query_params.update({**query_of(keys), **({CANDIDATE_PARAMETER: of} if of else {})})
         if len(keys) < 2 and _CANDIDATE in st.query_params:
             del st.query_params[_CANDIDATE]
-        if not told:
-            st.query_params.pop(OF, None)
+        if not of:
+            st.query_params.pop(CANDIDATE_PARAMETER, None)
     st.session_state[_SEEN] = keys
-    st.session_state[_TOLD_OF] = (keys, st.query_params.get(OF, ""))
+    st.session_state[_TOLD_OF] = (keys, st.query_params.get(CANDIDATE_PARAMETER, ""))
 
 
-def _told_of(keys: Keys) -> str:
-    """`OF` for these runs: the same candidate as on the page before, at its new place if it moved.
+def _of_candidate_before(keys: Keys) -> str:
+    """`of` for these runs: the same candidate as on the page before, at its new place if it moved.
 
     "" where the candidate is none of them, or none was named.
     """
-    in_url, here = keys_in_url(), st.query_params.get(OF, "")
+    in_url, here = keys_in_url(), st.query_params.get(CANDIDATE_PARAMETER, "")
     if not in_url:  # as links of the menu have it
         before_keys, before = st.session_state.get(_TOLD_OF, ((), ""))
         return here or (before if before_keys == keys else "")
     if in_url == keys:
         return here
-    told = of_in_url()
-    key = in_url[told] if told is not None and told < len(in_url) else ""
+    of = of_in_url()
+    key = in_url[of] if of is not None and of < len(in_url) else ""
     return str(keys.index(key)) if key in keys[1:] else ""
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from html import escape
 from typing import NoReturn
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -23,6 +23,12 @@ def href(page: str, query: Query | None = None) -> str:
     spec = page_spec(page)
     path = (spec.path if spec else page) or "."
     return f"{path}?{urlencode(query, doseq=True)}" if query else path
+
+
+def page_in_url() -> str:
+    """The name of the page in the address; "" for the start page, and where there is none."""
+    name = urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[2]
+    return name if page_spec(name) else ""
 
 
 def page_link(page: str, label: str, query: Query | None = None) -> None:

@@ -22,20 +22,13 @@ from profiler_core.capture.spec import CaptureSpec
 from profiler_core.capture.spec_arguments import add_spec_arguments, spec_from_namespace
 from profiler_core.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("home_of_module")
+
 ROOT = Path(__file__).resolve().parents[2]
 EAGER, GRAPHS = "sample/customcnn/eager", "sample/customcnn/reduce-overhead"
 LOOP = ROOT / "tests" / "fixtures" / "server_loop"
 SWEEP = ROOT / "tests" / "fixtures" / "sweeps" / "simplecnn_cpu"
 WITHOUT_LOG = ROOT / "tests" / "fixtures" / "captures" / "breaky.eager"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def home(tmp_path_factory, columns):
-    home = tmp_path_factory.mktemp("home")
-    (home / "cache").symlink_to(columns)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FUSIONSCOPE_HOME", str(home))
-        yield
 
 
 def ask(tool, *, is_error=False, **arguments):

@@ -36,18 +36,11 @@ from tests.analysis.worded import worded
 from tests.report import made_up
 from tests.report.made_up import CODE, FOLDER, HOST, USER, hostile_contents
 
+pytestmark = pytest.mark.usefixtures("home_of_module")
+
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "sample_traces" / "breaky"
 _LIBRARY = re.compile(r"<script>/\*\*.*?</script>", re.DOTALL)  # plotly.js itself
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _own_home(tmp_path_factory, columns):
-    home = tmp_path_factory.mktemp("home")
-    (home / "cache").symlink_to(columns)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FUSIONSCOPE_HOME", str(home))
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -187,3 +187,10 @@ def test_search_tells_of_the_candidate_that_pages_tell_of(three: Comparison, of:
         if hit.item == kernel_item(own.name) and all(own.sides):
             assert hit.sides_ns == (own.time_ns(0), own.time_ns(of))
     assert {hit.item.kind for hit in hits} >= {"module", "kernel"}
+
+
+def test_a_kernel_of_no_such_candidate_is_told_of_the_first_shown(three: Comparison) -> None:
+    name = next(row.name for row in three.kernels if all(row.sides))
+    answers = [dossier(three, kernel_item(name).beside(of)).answer for of in (None, 99)]
+    assert answers[0] == answers[1]
+    assert f" in {VARIANTS[three.shown_first + 1]}" in answers[0]

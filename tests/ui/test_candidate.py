@@ -7,21 +7,14 @@ from streamlit.testing.v1 import AppTest
 
 from tests.apps import PAGES, checked, opened, text_of
 
+pytestmark = pytest.mark.usefixtures("home_of_module")
+
 VARIANTS = ("eager", "default", "reduce-overhead")
 
 
 def three(workload):
     runs = [f"sample/{workload}/{variant}" for variant in VARIANTS]
     return {"baseline": runs[0], "candidate": runs[1:]}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def home(tmp_path_factory, columns):
-    home = tmp_path_factory.mktemp("home")
-    (home / "cache").symlink_to(columns)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FUSIONSCOPE_HOME", str(home))
-        yield
 
 
 def told(app):

@@ -16,20 +16,13 @@ from profiler_core.ui.table import frame_height
 from tests.apps import checked, opened, text_of
 from tests.uploading import accept
 
+pytestmark = pytest.mark.usefixtures("home_of_module")
+
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 LOOP = Path(__file__).parents[1] / "fixtures" / "server_loop"
 SAMPLE = {"baseline": "sample/simplecnn-training/eager"}
 PAIR = {**SAMPLE, "candidate": "sample/simplecnn-training/default"}
 DIVIDED = how_divided(PER_STEP, of_modules=True, is_pair=True)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def home(tmp_path_factory, columns):
-    home = tmp_path_factory.mktemp("home")
-    (home / "cache").symlink_to(columns)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FUSIONSCOPE_HOME", str(home))
-        yield
 
 
 def test_layers_of_a_pair_add_up_and_the_search_leaves_one():

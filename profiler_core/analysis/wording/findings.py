@@ -73,7 +73,7 @@ def amounts_text(findings: Sequence[Finding], n_shown: int | None = None) -> str
 def _shows_bound(finding: Finding) -> bool:
     """Does a ≤ stand at its amount, or at one in its advice?"""
     others = finding.alternatives if finding.advice else ()
-    return any(one.is_bound for one in (finding, *others))
+    return any(each.is_bound for each in (finding, *others))
 
 
 def amount_text(prediction: Prediction) -> str:

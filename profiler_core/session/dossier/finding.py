@@ -100,7 +100,7 @@ def findings_about(comparison: Comparison, item: Item) -> tuple[StandsOut, ...]:
     if item.run is not None or not comparison.pairs:
         runs = [item.run or 0]
     else:
-        first = comparison.shown_first + 1
+        first = comparison.asked_or_first(None)
         runs = sorted(range(1, len(comparison.pairs) + 1), key=lambda run: run != first)
     return tuple(
         StandsOut(finding, comparison.labels[run] if has_several else "")

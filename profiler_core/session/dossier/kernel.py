@@ -376,7 +376,7 @@ def _told(
     if run is not None or len(comparison.pairs) < 2:
         asked = [side for side in sides if run in (None, side.number)]
         return asked, asked
-    of = item.of or comparison.shown_first + 1
+    of = comparison.asked_or_first(item.of)
     in_order = sorted(sides, key=lambda side: side.number == of)
     return in_order, in_order[-1:]
 

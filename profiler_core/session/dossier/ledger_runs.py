@@ -67,9 +67,8 @@ def pairs_with_ledger(comparison: Comparison, of: int | None = None) -> Iterator
         comparison: of the runs.
         of: the candidate of that one, by its place; None: that which pages show first.
     """
-    is_one = of is not None and 0 < of <= len(comparison.pairs)
-    first = of - 1 if of is not None and is_one else comparison.shown_first
-    for pair in sorted(comparison.pairs, key=lambda pair: pair.number != first):
+    first = comparison.asked_or_first(of)
+    for pair in sorted(comparison.pairs, key=lambda pair: pair.number + 1 != first):
         if pair.not_explained is not None:
             continue
         try:

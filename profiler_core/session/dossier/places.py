@@ -189,38 +189,39 @@ def _of_place(
 ) -> Dossier:
     of_runs = ((shown, place_of(shown)) for shown in ledgers_of(comparison, item.of))
     places = [(shown, place) for shown, place in of_runs if place.numbers]
-    for shown, place in places[:1]:
-        groups = [shown.groups[number] for number in place.numbers]
-        log = shown.told_by
-        sources = (
-            sources_of_modules(log, groups, place.paths)
-            if place.paths
-            else source_lines(log, groups, item)
+    if not places:
+        raise NothingToAnalyse(
+            f"No fusion group of these runs lies in the {kind} {item.key}.",
+            remedy="Groups know their lines and modules by the compiled run's structured log "
+            "(TORCH_TRACE): capture with it, or choose the runs that the link was made for.",
         )
-        generated = generated_of_groups(log.code, groups) if log.code is not None else ()
-        return Dossier(
-            item=item,
-            kind=kind,
-            title=place.title,
-            answer=place.answer,
-            about=(*place.about, *groups_beside(comparison, shown, place.numbers)),
-            times=_with_others(place, [other for _, other in places[1:]]),
-            modules=modules_of(groups) if kind == "source line" else (),
-            relations=_relations(shown, place, groups),
-            sources=sources,
-            generated=generated,
-            missing=missing_of_place(
-                has_log=log.code is not None,
-                has_code=bool(generated),
-                runs_generated=shown.pair is not None or any(map(_is_generated, groups)),
-                has_sources=bool(sources) or shown.pair is not None,
-                has_functions=place.has_functions,
-            ),
-        )
-    raise NothingToAnalyse(
-        f"No fusion group of these runs lies in the {kind} {item.key}.",
-        remedy="Groups know their lines and modules by the compiled run's structured log "
-        "(TORCH_TRACE): capture with it, or choose the runs that the link was made for.",
+    shown, place = places[0]
+    groups = [shown.groups[number] for number in place.numbers]
+    log = shown.told_by
+    sources = (
+        sources_of_modules(log, groups, place.paths)
+        if place.paths
+        else source_lines(log, groups, item)
+    )
+    generated = generated_of_groups(log.code, groups) if log.code is not None else ()
+    return Dossier(
+        item=item,
+        kind=kind,
+        title=place.title,
+        answer=place.answer,
+        about=(*place.about, *groups_beside(comparison, shown, place.numbers)),
+        times=_with_others(place, [other for _, other in places[1:]]),
+        modules=modules_of(groups) if kind == "source line" else (),
+        relations=_relations(shown, place, groups),
+        sources=sources,
+        generated=generated,
+        missing=missing_of_place(
+            has_log=log.code is not None,
+            has_code=bool(generated),
+            runs_generated=shown.pair is not None or any(map(_is_generated, groups)),
+            has_sources=bool(sources) or shown.pair is not None,
+            has_functions=place.has_functions,
+        ),
     )
 
 

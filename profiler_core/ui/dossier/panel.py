@@ -1,7 +1,6 @@
 """The panel: docked at the side of a wide window, a sheet on a phone; the same on every page."""
 
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -17,7 +16,7 @@ from profiler_core.ui.choice import Choice, Keys, keys_in_url, open_choice
 from profiler_core.ui.dossier.address import filters_of, item_in_url, with_item
 from profiler_core.ui.dossier.bridge import draw_bridge
 from profiler_core.ui.dossier.draw import draw_dossier
-from profiler_core.ui.links import page_link, plain_label
+from profiler_core.ui.links import page_in_url, page_link, plain_label
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.sign_in.guard import fragment
 from profiler_core.ui.style import colors
@@ -76,10 +75,9 @@ def _draw(choice: Choice, made: Dossier, facts: Facts) -> None:
 
 def _is_here(made: Dossier) -> bool:
     """Is this the page that shows it, with its filters in the address already?"""
-    here = urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[2]
     filters = filters_of(made.filters)
     are_set = all(st.query_params.get_all(name) == values for name, values in filters.items())
-    return here == made.page and are_set
+    return page_in_url() == made.page and are_set
 
 
 def _way_on(choice: Choice, made: Dossier) -> None:

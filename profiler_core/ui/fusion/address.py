@@ -8,7 +8,7 @@ import streamlit as st
 
 from profiler_core.analysis.item import group_item
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.ui.choice import OF
+from profiler_core.page_specs import CANDIDATE_PARAMETER
 from profiler_core.ui.dossier.address import item_in_url, open_item
 
 _BESIDE = "beside"
@@ -48,5 +48,5 @@ def show_candidate(candidate: int | None, listed: int) -> None:
         return
     if candidate != listed:
         open_item(None)  # of another ledger
-    st.query_params[OF] = str(candidate + 1)
+    st.query_params[CANDIDATE_PARAMETER] = str(candidate + 1)
     st.query_params[_BESIDE] = "no"

@@ -10,7 +10,7 @@ from profiler_core.errors import FusionscopeError, NothingToAnalyse
 from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
-from profiler_core.ui.candidate import candidate_of
+from profiler_core.ui.candidate import candidate_run
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.problem_card import problem_card
 from profiler_core.ui.reading import trace_path
@@ -101,14 +101,14 @@ def kernels_of(choice: Choice) -> Kernels:
         NothingToAnalyse: why the last one cannot be read, where none can.
     """
     comparison = choice.comparison
-    told = candidate_of(choice) + 1 if choice.candidates else 0
+    candidate = candidate_run(choice)
     shown, problems = [], []
     for number, (entry, run) in enumerate(zip(choice.entries, comparison.runs, strict=True)):
         try:
             trace_path(entry, run)
             run.required_summary()
             run.required_work(comparison.labels[number])
-            is_first = bool(told) and number == told
+            is_first = bool(candidate) and number == candidate
             shown.append(ShownRun(number, comparison.labels[number], entry, run, is_first))
         except FusionscopeError as error:
             problems.append((error.problem, error.remedy))  # not the error: it holds open files
@@ -122,7 +122,7 @@ def kernels_of(choice: Choice) -> Kernels:
     sides = (comparison.numbers.baseline, *comparison.numbers.sides)
     unmarked = tuple(run.label for run in shown if sides[run.number].is_unmarked)
     rows, span = comparison.kernels_told([run.number for run in shown])
-    pair = comparison.pairs[told - 1] if told else None
+    pair = comparison.pairs[candidate - 1] if candidate else None
     return Kernels(rows, tuple(shown), span, unmarked, pair)
 
 

@@ -20,18 +20,13 @@ class Shown:
     labels: tuple[str, str]  # of a run alone twice its own
     run: int  # the candidate's place in the comparison; 0: the run is alone
     whole: Run | Pair  # what it is divided of
-    is_one_of_many: bool = False  # candidates
+    beside: int | None = None  # of several candidates its place: dossiers tell beside it
     bucket: Bucket | None = None  # of a server's steps those that are shown; None: all
 
     @property
     def is_pair(self) -> bool:
         """Are there two runs to compare?"""
         return self.run > 0
-
-    @property
-    def beside(self) -> int | None:
-        """Place of the one of several candidates that dossiers tell beside; None: there is one."""
-        return self.run if self.is_one_of_many else None
 
     def of_steps(self, bucket: Bucket | None) -> "Shown":
         """The same of a server's steps of one phase and batch size; None: of all.
@@ -61,4 +56,5 @@ def shown_of(choice: Choice, number: int) -> Shown:
             raise cut_traces([label])
         return Shown(alone.divided, (label, label), 0, alone)
     pair = fused(choice, number)
-    return Shown(pair.divided, pair.labels, number + 1, pair, len(choice.candidates) > 1)
+    beside = number + 1 if len(choice.candidates) > 1 else None
+    return Shown(pair.divided, pair.labels, number + 1, pair, beside)

@@ -13,8 +13,9 @@ from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.fusion_layout import fusion_layout, fusion_legend
 from profiler_core.figures.fusion_panel import Panel
+from profiler_core.page_specs import CANDIDATE_PARAMETER
 from profiler_core.ui.charts import show_legend
-from profiler_core.ui.choice import OF, Choice
+from profiler_core.ui.choice import Choice
 from profiler_core.ui.dossier.address import open_item
 from profiler_core.ui.fusion_map.show import draw_map
 from profiler_core.ui.links import Query, page_link
@@ -45,7 +46,7 @@ def show_why(choice: Choice, number: int, below_chart: DeltaGenerator) -> None:
             show_opened_bar(choice, number, explanation)
             show_difference_notes(explanation)
         labels = pair.labels
-        query = {**choice.query, OF: str(number + 1)}
+        query = {**choice.query, CANDIDATE_PARAMETER: str(number + 1)}
         if explanation.ledger is not None:
             _show_fusion(
                 explanation.ledger,

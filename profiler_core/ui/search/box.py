@@ -13,7 +13,7 @@ from profiler_core.page_specs import PageSpec, page_specs
 from profiler_core.session.search import search_index
 from profiler_core.store import catalogue
 from profiler_core.store.catalogue import Wanted
-from profiler_core.ui.candidate import candidate_of
+from profiler_core.ui.candidate import candidate_run
 from profiler_core.ui.choice import Keys, chosen_keys, open_choice, query_of
 from profiler_core.ui.dossier.address import item_href, with_item
 from profiler_core.ui.links import href
@@ -88,8 +88,7 @@ def _index(keys: Keys) -> SearchIndex:
         if not keys:
             return SearchIndex(())
         choice = open_choice(keys)
-        of = candidate_of(choice) + 1 if choice.candidates else 0
-        return search_index(choice.comparison, of)
+        return search_index(choice.comparison, candidate_run(choice))
     except FusionscopeError:  # the page says what is wrong with its runs
         return SearchIndex(())
 

@@ -7,13 +7,12 @@ random cookie that Streamlit gives each browser. In memory and bounded: stranger
 import time
 from collections import OrderedDict
 from threading import Lock
-from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 
 from profiler_core.page_specs import page_spec, start_page
-from profiler_core.ui.links import go_to
+from profiler_core.ui.links import go_to, page_in_url
 
 _COOKIE = "_streamlit_xsrf"
 _KEEP_S = 900.0  # a sign-in with a second factor takes minutes
@@ -26,7 +25,7 @@ _lock = Lock()
 def remember() -> None:
     """Keep the address of this script run; the start page is no place to come back to."""
     browser = _browser()
-    page = _page()
+    page = page_in_url()
     spec = page_spec(page) or start_page()
     names = [name for name in spec.address_parameters if name in st.query_params]
     query = {name: st.query_params.get_all(name) for name in names}
@@ -47,7 +46,7 @@ def go_on() -> None:
     with _lock:
         at, page, query = _kept.pop(browser, (0.0, "", {}))
     # Only from the start page, where the provider sends everybody: nobody is led off another.
-    if time.monotonic() - at < _KEEP_S and not (_page() or st.query_params):
+    if time.monotonic() - at < _KEEP_S and not (page_in_url() or st.query_params):
         go_to(page or start_page().name, query)
 
 
@@ -55,9 +54,3 @@ def _browser() -> bytes | None:
     """The random number in the cookie, which is masked anew each time; None: there is none."""
     cookie = st.context.cookies.get(_COOKIE)
     return decode_xsrf_token_string(cookie)[0] if cookie else None
-
-
-def _page() -> str:
-    """The name of the page in the address; empty for the start page."""
-    name = urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[2]
-    return name if page_spec(name) else ""

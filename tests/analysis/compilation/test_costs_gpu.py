@@ -94,11 +94,11 @@ def captured(folder: Path, *, width: int) -> Path:
 
 def saved_shares(folder: Path, *, width: int) -> list[float]:
     """What each round without breaks saves, as a share of the round with them."""
-    said = subprocess.run(
+    timed = subprocess.run(
         [sys.executable, "-c", IN_TURNS, f"{width}"],
         check=True, capture_output=True, text=True, cwd=folder,
     )  # fmt: skip
-    return [1 - without / broken for broken, without in json.loads(said.stdout)]
+    return [1 - without / broken for broken, without in json.loads(timed.stdout)]
 
 
 @pytest.mark.parametrize("width", [256, 1024])
