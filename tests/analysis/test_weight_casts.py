@@ -121,6 +121,30 @@ def test_the_weights_alone_decide_whether_it_is_worth_a_finding():
     assert weight_casts(replace(case, summary=replace(case.summary, kernels=kernels))) is None
 
 
+def _casts_taking(share: float, names: set[str]) -> Facts:
+    """Replayed casts that nothing tells of: these alone, with that share of the step together."""
+    case = facts(BF16_GRAPHS, BF16[1])
+    casts = set(_judged(BF16_GRAPHS))
+    rest = [kernel for kernel in case.summary.kernels if kernel.name not in casts]
+    kept = [kernel for kernel in case.summary.kernels if kernel.name in names]
+    scale = share * case.step_ns / case.per_step(kept)
+    scaled = [replace(kernel, time_ns=round(scale * kernel.time_ns)) for kernel in kept]
+    return replace(case, summary=replace(case.summary, kernels=(*rest, *scaled)))
+
+
+def test_of_casts_that_nothing_tells_of_half_are_taken_for_weights():
+    """Which is where the threshold lies: 3 % of the step."""
+    casts = set(_judged(BF16_GRAPHS))
+    assert weight_casts(_casts_taking(0.07, casts)) is not None
+    assert weight_casts(_casts_taking(0.05, casts)) is None
+
+
+def test_three_casts_that_nothing_tells_of_are_taken_for_inputs():
+    casts = sorted(_judged(BF16_GRAPHS))
+    assert weight_casts(_casts_taking(0.2, set(casts[:4]))) is not None
+    assert weight_casts(_casts_taking(0.2, set(casts[:3]))) is None
+
+
 _HALVES = ("c10::BFloat16",) * 3
 
 

@@ -22,7 +22,7 @@ from profiler_core.analysis.ledger.work_units import BACKWARD_NODE
 from profiler_core.units import format_duration, format_durations, format_per_step
 
 _LEAST = 0.03  # of the step
-_FEWEST = 4
+_FEWEST = 4  # fewer may be those of a model's inputs
 
 
 def weight_casts(facts: Facts) -> Finding | None:
