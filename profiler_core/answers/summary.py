@@ -59,7 +59,12 @@ class SummaryNumbers(Answer, frozen=True):
             "ns",
         ),
     ]
-    idle_ns: Annotated[int, means("window_ns − busy_ns", "ns")]
+    idle_ns: Annotated[
+        int | None,
+        means(
+            "window_ns − busy_ns; null for a cut trace, of which what is missing would count", "ns"
+        ),
+    ]
     compute_ns: Annotated[int, means("union of the kernels that are no communication", "ns")]
     exposed_communication_ns: Annotated[int, means("communication that no compute covers", "ns")]
     exposed_copy_ns: Annotated[
@@ -84,7 +89,11 @@ class SummaryNumbers(Answer, frozen=True):
     ]
     idle_by_cause_ns: Annotated[
         Mapping[str, int] | None,
-        means("cause → time; sums to idle_ns; null on a CPU or without calls in the trace", "ns"),
+        means(
+            "cause → time; sums to idle_ns; null where that is, on a CPU, and without calls in the "
+            "trace",
+            "ns",
+        ),
     ]
     launch: Annotated[Launches | None, means("{keys}")]
     replays: Annotated[
@@ -169,8 +178,10 @@ def summary_answer(opened: Run) -> SummaryAnswer:
     """
     summary, alone = opened.required_summary(), opened.alone
     findings = alone.findings
+    idle = {"idle_ns": None, "idle_by_cause_ns": None} if summary.is_cut else {}
     return SummaryAnswer.of(
         summary,
+        **idle,
         run=RunFacts.of(opened.record),
         compiled_by_script=opened.compiled_by_script,
         window=WindowAnswer.of(summary.window),

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from profiler_core.analysis.item import module_item
 from profiler_core.analysis.modules import ModuleRow, ModuleTree
 from profiler_core.analysis.rows.modules import counted_calls, name_in_tree
+from profiler_core.analysis.span import spanned
 from profiler_core.figures.icicle import PATH_BAR_PX, icicle_style
 from profiler_core.figures.names import plotly_text
 from profiler_core.figures.template import new_figure
@@ -119,7 +120,7 @@ def _hover(row: ModuleRow, side: int, total: float, labels: Sequence[str], tree:
     time = row.step_ns(side)
     named = f" · {plotly_text(row.class_name)}" if row.class_name else ""
     lines = [
-        f"<b>{plotly_text(row.path[-160:] or 'step')}</b>{named}",
+        f"<b>{plotly_text(row.path[-160:] or spanned(tree.span))}</b>{named}",
         f"{format_duration(time)} · {format_share_of(time, total)} of "
         f"{plotly_text(labels[side])} · "
         f"{format_count(row.per_step(own.n_kernels, side))} kernels {tree.span}",

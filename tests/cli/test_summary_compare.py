@@ -337,3 +337,8 @@ def test_of_a_cut_trace_no_time_is_called_idle(tmp_path, capsys):
     assert "kernels" in left
     assert not {"from start to end", "GPU busy", "GPU idle"} & set(left)
     assert "idle because of" not in text
+    assert main(["summary", "--json", str(cut)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["idle_ns"] is None
+    assert told["idle_by_cause_ns"] is None
+    assert told["busy_ns"]

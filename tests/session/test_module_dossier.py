@@ -10,6 +10,7 @@ import pytest
 
 from profiler_core.analysis.dossier.record import Dossier, Relation
 from profiler_core.analysis.item import kernel_item, module_item, operator_item, source_item
+from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.session.search import search_index
@@ -204,3 +205,12 @@ def test_the_lines_of_a_module_call_it(name: str) -> None:
             # Transformers' activation is a module of its own code, which calls torch's.
             is_inside = source.label.startswith("activations.py:")
             assert is_inside or f"self.{attribute}(" in source.frame.code, (path, source.label)
+
+
+@pytest.mark.parametrize(("run", "is_told"), [("alone", True), ("compiled_alone", False)])
+def test_a_log_is_advised_only_where_no_run_has_one(run, is_told, request) -> None:
+    """TORCH_TRACE was advised beside the log that it had written."""
+    with pytest.raises(NothingToAnalyse) as error:
+        dossier(request.getfixturevalue(run), module_item("a.module.of.another.run"))
+    assert ("TORCH_TRACE" in error.value.remedy) is is_told
+    assert "hoose the runs that the link was made for." in error.value.remedy

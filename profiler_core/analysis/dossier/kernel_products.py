@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from profiler_core.analysis.finding_rules.op_work import OpWork, product_work
+from profiler_core.analysis.ledger.library_kernels import ADDS_PARTS
 from profiler_core.model.trace import Trace
 
-# What clears a workspace for a product's kernel, scales or adds up its parts, by names. A product's
-# own kernel may be called `splitK` too: nvjet_sm90_tst_64x64_64x13_1x2_h_bz_splitK_NTT.
+# What clears a workspace for a product's kernel, scales or adds up its parts, by names.
 _HELPER = re.compile(
-    r"splitK_?reduc|reduce_?splitK|_split_k_kernel|reduce_1Block|init_device_workspace|\bscal_kernel"
+    ADDS_PARTS + r"|init_device_workspace|\bscal_kernel"
     r"|cublasLt::|winograd.*(?:Output|generate)|computeOffsets|scalePackedTensor",
     re.IGNORECASE,
 )

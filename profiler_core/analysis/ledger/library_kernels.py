@@ -7,12 +7,15 @@ change layouts around it.
 import re
 from collections.abc import Iterator, Sequence
 
+# What adds up the parts of a product. The product's own kernel may be called `splitK` too:
+# nvjet_sm90_tst_64x64_64x13_1x2_h_bz_splitK_NTT.
+ADDS_PARTS = r"splitK_?reduc|reduce_?splitK|_split_k_kernel|reduce_1Block"
 _HELPER = re.compile(
-    r"splitK|nchwToNhwc|nhwcToNchw|Memset|Memcpy|transpose|fill|cudnn.*(?:pad|convert)|reduce_1Block"
+    ADDS_PARTS + r"|nchwToNhwc|nhwcToNchw|Memset|Memcpy|transpose|fill|cudnn.*(?:pad|convert)"
     r"|winograd.*(?:Output|generate)|cublasLt::|computeOffsets|scalePackedTensor|zeroPad|convertTensor",
     re.IGNORECASE,
 )
-_FINISHES = re.compile(r"splitK|reduce_1Block|winograd.*Output", re.IGNORECASE)
+_FINISHES = re.compile(ADDS_PARTS + r"|winograd.*Output", re.IGNORECASE)
 # Costs of dealing kernels to calls: only their order counts.
 _HELPER_BESIDE, _KERNEL_BESIDE = 2, 60  # a kernel beyond a call's main one
 _PARTED = 1  # what finishes a product, from that product

@@ -21,6 +21,12 @@ from profiler_core.analysis.ranks.awaited import (
 from profiler_core.analysis.ranks.collective_kinds import LABELS, bus_factor
 from profiler_core.analysis.ranks.critical import CriticalPath, critical_path
 from profiler_core.analysis.ranks.host_bound import awaited_without_profiler
+from profiler_core.analysis.ranks.job_notes import (
+    completeness_notes,
+    file_notes,
+    on_gpu,
+    pairing_notes,
+)
 from profiler_core.analysis.ranks.kernel_times import cost_beside
 from profiler_core.analysis.ranks.links import Link, links
 from profiler_core.analysis.ranks.matching import KEY, Arrival, arrivals, matched, waiting_by
@@ -29,15 +35,9 @@ from profiler_core.analysis.ranks.rank_row import RankRow, step_of_job
 from profiler_core.analysis.ranks.rank_summary import RankSummary, no_gpu
 from profiler_core.analysis.ranks.waiting import RankCost, never_alone, slowed_kinds, waits_of
 from profiler_core.analysis.telemetry.rank_clocks import RankClock
-from profiler_core.analysis.wording.sentence import ended
 
 # Ranks whose kernels the job's ledger reads one by one.
 MOST_LEDGER_RANKS = 16
-_ON_CPU = (
-    "The ranks ran on CPUs: compute is the time in which an operator ran, communication that of "
-    "the collectives on threads of their own. What these move is not in such traces, so "
-    "bandwidths cannot be told."
-)
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,6 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
     groups = waiting_groups(calls, len(names))
     path, by_work = critical_path(usable, rows, calls, names, groups)
     mesh = dimensions({s.rank: s.groups for s in usable}, [s.rank for s in usable])
-    notes = _file_notes(summaries, usable)
-    notes += _completeness_notes(present, missing, usable)
-    notes += _pairing_notes(usable, len(names), calls.height)
     return Job(
         ranks=rows,
         collectives=_collective_rows(calls, len(names), len(usable)),
@@ -147,8 +144,12 @@ def combine(summaries: Sequence[RankSummary]) -> Job:
         critical=path,
         by_work=by_work,
         costs=_costs(usable, rows, names, calls, (path, by_work)),
-        notes=tuple(notes),
-        on_gpu=_on_gpu(usable),
+        notes=(
+            *file_notes(summaries, usable),
+            *completeness_notes(present, missing, usable),
+            *pairing_notes(usable, names, calls.height),
+        ),
+        on_gpu=on_gpu(usable),
         mesh=mesh,
         alike=alike_ranks(rows, mesh),
         links=links(calls),
@@ -191,77 +192,12 @@ def _of_one_device(summaries: Sequence[RankSummary]) -> Sequence[RankSummary]:
     return [s if s.on_gpu or s.problem else replace(s, problem=no_gpu(s.mended)) for s in summaries]
 
 
-def _file_notes(summaries: Sequence[RankSummary], usable: Sequence[RankSummary]) -> list[str]:
-    """A sentence for each rank whose file could not be read, or only in part."""
-    unreadable = [f"Rank {s.rank}, {s.source}: {ended(s.problem)}" for s in summaries if s.problem]
-    damaged = [
-        f"Rank {s.rank}, {s.source}: the file is damaged ({'; '.join(s.mended)}); its numbers "
-        "are of what could be read."
-        for s in usable
-        if s.mended
-    ]
-    return unreadable + damaged
-
-
-def _completeness_notes(
-    present: set[int], missing: Sequence[int], usable: Sequence[RankSummary]
-) -> list[str]:
-    """Which ranks are not among those that can be shown."""
-    left_out = tuple(sorted(present.difference(s.rank for s in usable)))
-    if not usable or not (missing or left_out):
-        return []
-    return [_missing_note(missing, left_out, len(usable))]
-
-
-def _on_gpu(usable: Sequence[RankSummary]) -> bool:
-    return all(s.on_gpu for s in usable)
-
-
-def _pairing_notes(
-    usable: Sequence[RankSummary], n_shared_steps: int, n_matched_calls: int
-) -> list[str]:
-    """What the times are of where there is no GPU; why ranks cannot be compared, if they cannot."""
-    notes = [] if _on_gpu(usable) else [_ON_CPU]
-    if usable and not n_shared_steps:
-        notes.append("The ranks have no step in common, so nothing can be compared between them.")
-    elif len(usable) > 1 and not n_matched_calls:
-        notes.append("No collective was found on more than one rank: waiting cannot be told.")
-    return notes
-
-
 def _compute_imbalance(rows: Sequence[RankRow]) -> float | None:
     """How much more the slowest rank computes than the mean, as a share of the mean."""
     mean = sum(row.compute_ns for row in rows) / len(rows) if rows else 0.0
     if len(rows) < 2 or not mean:
         return None
     return max(row.compute_ns for row in rows) / mean - 1
-
-
-def _missing_note(missing: Sequence[int], left_out: Sequence[int], n_present: int) -> str:
-    """What is not among the ranks that can be shown, and what that costs.
-
-    Args:
-        missing: ranks that nobody brought.
-        left_out: ranks whose problem another note names.
-        n_present: how many can be shown.
-    """
-    subject = " and ".join(
-        f"{_ranks(ranks)} {'is' if len(ranks) == 1 else 'are'} {what}"
-        for ranks, what in ((missing, "missing"), (left_out, "left out, as said above"))
-        if ranks
-    )
-    of = f"{n_present} of {n_present + len(missing) + len(left_out)} ranks can be shown; {subject}"
-    if n_present < 2:
-        return f"{of}: who waits for whom cannot be told."
-    return (
-        f"{of}. Waiting is told between those that are here: a missing one may "
-        "be later still, so it is the least that they wait, and bandwidths cannot be told."
-    )
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    shown = ", ".join(str(rank) for rank in ranks[:8]) + (" …" if len(ranks) > 8 else "")
-    return f"rank {shown}" if len(ranks) == 1 else f"ranks {shown}"
 
 
 def _shared_steps(ranks: Sequence[RankSummary]) -> tuple[str, ...]:

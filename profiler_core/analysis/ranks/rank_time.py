@@ -11,6 +11,8 @@ from profiler_core.analysis.intervals import union_of
 from profiler_core.analysis.steps import Window
 from profiler_core.model.trace import KERNEL
 
+WHOLE_TRACE = "whole trace"  # the name of the one step of a trace without steps
+
 
 @dataclass(frozen=True)
 class StepTime:
@@ -41,7 +43,7 @@ def step_times(work: pl.DataFrame, window: Window) -> tuple[StepTime, ...]:
         window: of the same trace.
     """
     spans = [(step.name, step.ts_ns, step.ts_ns + step.dur_ns) for step in window.steps] or [
-        ("whole trace", window.start_ns, window.end_ns)
+        (WHOLE_TRACE, window.start_ns, window.end_ns)
     ]
     is_communication = pl.col("category") == "communication"
     is_kernel = pl.col("cat") == KERNEL

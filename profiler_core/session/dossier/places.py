@@ -181,6 +181,17 @@ def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
     return Place(tuple(label_of), times, title, answer, about)
 
 
+def _remedy(comparison: Comparison, of: int | None) -> str:
+    """What shows the groups of a place that no run has."""
+    chosen = "hoose the runs that the link was made for."
+    if any(shown.told_by.code is not None for shown in ledgers_of(comparison, of)):
+        return f"C{chosen}"
+    return (
+        "Groups know their lines and modules by the compiled run's structured log (TORCH_TRACE): "
+        f"capture with it, or c{chosen}"
+    )
+
+
 def _of_place(
     comparison: Comparison,
     item: Item,
@@ -192,8 +203,7 @@ def _of_place(
     if not places:
         raise NothingToAnalyse(
             f"No fusion group of these runs lies in the {kind} {item.key}.",
-            remedy="Groups know their lines and modules by the compiled run's structured log "
-            "(TORCH_TRACE): capture with it, or choose the runs that the link was made for.",
+            remedy=_remedy(comparison, item.of),
         )
     shown, place = places[0]
     groups = [shown.groups[number] for number in place.numbers]

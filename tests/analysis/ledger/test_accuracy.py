@@ -107,7 +107,7 @@ WITNESSES = [
     ("names_baseline", "resnet50/default", 0.01),
     ("names_candidate", "simplecnn-training/default", 0.005),
     ("copy_for_what_follows", f"resnet50-bf16/reduce-overhead+{BF16}", 0.02),
-    ("kernel_of_library", "bert/reduce-overhead", 0.1),
+    ("kernel_of_library", "simplecnn-training/reduce-overhead", 0.1),
     ("alone_in_place", "simplecnn-training/reduce-overhead", 0.02),
     ("reach", "resnet50/default", 0.005),
     ("pairs_by_size", "bert/default", 0.1),

@@ -9,6 +9,8 @@ from profiler_core.analysis.ledger.sides import read_side
 from tests.analysis.ledger.test_samples import side
 
 MM, MEMSET, SPLIT = "sm80_xmma_gemm_f32", "Memset (Unknown)", "void splitKreduce_kernel<32>"
+SPLIT_MM = "nvjet_sm90_tst_64x64_64x13_1x2_h_bz_splitK_NTT"  # a product, in parts
+SPLIT_CUTLASS = "sm80_xmma_gemm_f32f32_tilesize32x32x8_execute_split_k_kernel__5x_cublas"
 TO_NHWC = "void cudnn::ops::nchwToNhwcKernel<float>"
 
 
@@ -22,6 +24,10 @@ TO_NHWC = "void cudnn::ops::nchwToNhwcKernel<float>"
         ([MEMSET, MM, MM], 2, [(0, 2), (0, 1)]),
         ([MM, SPLIT, MM], 2, [(0, 2), (0, 1)]),
         ([MEMSET, MM, SPLIT, MEMSET, MM, SPLIT], 2, [(0, 3), (0, 3)]),
+        # Each of both products in parts stood as one that ends the call before it.
+        ([SPLIT_MM, SPLIT, SPLIT_MM, SPLIT], 2, [(0, 2), (0, 2)]),
+        ([MM, MEMSET, SPLIT_MM, MEMSET, MM], 3, [(0, 1), (0, 2), (0, 2)]),
+        ([MM, SPLIT_CUTLASS, MM], 2, [(0, 2), (0, 1)]),
         ([TO_NHWC, TO_NHWC, MM, TO_NHWC, MM], 2, [(0, 3), (0, 2)]),
         ([MM, MM, MM], 1, [(0, 3)]),
     ],

@@ -159,6 +159,15 @@ def test_a_damaged_file_is_named():
     assert any("Rank 0" in note and "file cut short" in note for note in notes)
 
 
+def test_ranks_without_steps_say_what_their_one_step_is():
+    """The whole of each trace stood there as a step without a word."""
+    trace = a_trace(device=[kernel(10, 40, 1), kernel(50, 30, 2, name=NCCL)], metadata={})
+    (note, *_) = combine([summarise_rank(trace, 0), summarise_rank(trace, 1)]).notes
+    assert note.startswith("No steps are marked in these traces: each counts as one step here")
+    marked = combine([a_rank(0, compute=40, wait=0), a_rank(1, compute=40, wait=0)])
+    assert not any("No steps" in each for each in marked.notes)
+
+
 def test_ranks_without_a_common_step_are_said_so():
     other = a_rank(1, compute=40, wait=0, steps=1)
     renamed = other.__class__(**{**vars(other), "steps": (), "calls": other.calls.clear()})
