@@ -177,6 +177,27 @@ def test_one_candidate_can_be_drawn_alone(page: Page, server: Server) -> None:
     _expect_one_candidate(page)
 
 
+def test_another_candidate_keeps_what_is_open_by_name_and_closes_its_own_groups(
+    page: Page, server: Server
+) -> None:
+    """What every page kept, Fusion's own control closed."""
+    page.goto(server.link("fusion", item="operator@1:aten::conv2d", **TWO))
+    ready(page)
+    title = page.locator(".fs-dossier-title")
+    expect(title).to_have_text("aten::conv2d")
+    choose = page.locator(".st-key-fusion_shown")
+    choose.get_by_role("radio", name="reduce-overhead").click()
+    page.wait_for_url("**item=operator%402*")
+    ready(page)
+    expect(title).to_have_text("aten::conv2d")
+    page.goto(server.link("fusion", item="group:1.0", **TWO))
+    ready(page)
+    expect(title).to_be_visible()
+    choose.get_by_role("radio", name="reduce-overhead").click()
+    page.wait_for_url("**of=2*")
+    expect(title).to_have_count(0)
+
+
 def test_a_bar_of_the_waterfall_opens_into_groups_whose_dossiers_open(
     page: Page, server: Server
 ) -> None:

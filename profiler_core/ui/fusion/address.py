@@ -8,7 +8,7 @@ import streamlit as st
 
 from profiler_core.analysis.item import group_item
 from profiler_core.analysis.ledger.folding import FoldedGroup
-from profiler_core.page_specs import CANDIDATE_PARAMETER
+from profiler_core.ui.candidate import tell_of
 from profiler_core.ui.dossier.address import item_in_url, open_item
 
 _BESIDE = "beside"
@@ -26,27 +26,15 @@ def beside_in_url() -> bool:
     return st.query_params.get(_BESIDE) != "no"
 
 
-def list_candidate(candidate: int) -> None:
-    """List the groups of another candidate; what is open closes."""
-    open_item(None, of=str(candidate + 1))
-
-
 def open_group(candidate: int, folded: FoldedGroup) -> None:
     """Open the dossier of the slowest of some equal groups; it leads to the others."""
     open_item(group_item(candidate + 1, folded.slowest), of=str(candidate + 1))
 
 
-def show_candidate(candidate: int | None, listed: int) -> None:
-    """Look at one candidate alone; None: at all of them beside each other.
-
-    Args:
-        candidate: counted from 0.
-        listed: the one whose groups were listed until now.
-    """
+def show_candidate(candidate: int | None) -> None:
+    """Look at one candidate alone, counted from 0; None: at all of them beside each other."""
     if candidate is None:
         st.query_params.pop(_BESIDE, None)
         return
-    if candidate != listed:
-        open_item(None)  # of another ledger
-    st.query_params[CANDIDATE_PARAMETER] = str(candidate + 1)
+    tell_of(candidate)
     st.query_params[_BESIDE] = "no"

@@ -46,7 +46,6 @@ def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
         key="fusion_shown",
         label_visibility="collapsed",
         on_change=_from_control,
-        args=(listed,),
     )
     if not beside_in_url():
         return (listed,), listed
@@ -56,9 +55,9 @@ def choose_candidates(choice: Choice) -> tuple[tuple[int, ...], int]:
     return drawn, listed
 
 
-def _from_control(listed: int) -> None:
+def _from_control() -> None:
     number = st.session_state["fusion_shown"]
-    show_candidate(None if number == _BESIDE else number, listed)
+    show_candidate(None if number == _BESIDE else number)
 
 
 def show_map(

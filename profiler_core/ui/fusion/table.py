@@ -12,10 +12,11 @@ from profiler_core.analysis.ranks.job_ledger import JobLedger, Spread
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.export.ledger_events import as_parquet, events_of_pairs
 from profiler_core.session.pair import Pair
+from profiler_core.ui.candidate import tell_of
 from profiler_core.ui.counters.words import dram_change
 from profiler_core.ui.dossier.address import picked_row, picking_key
 from profiler_core.ui.download import download_button
-from profiler_core.ui.fusion.address import list_candidate, open_group
+from profiler_core.ui.fusion.address import open_group
 from profiler_core.ui.links import plain_option
 from profiler_core.ui.style import colors
 from profiler_core.ui.table import (
@@ -60,7 +61,7 @@ def choose_listed(pairs: Mapping[int, Pair], listed: int) -> None:
         format_func=lambda number: plain_option(pairs[number].labels[1]),
         required=True,
         key="fusion_listed",
-        on_change=lambda: list_candidate(st.session_state["fusion_listed"]),
+        on_change=lambda: tell_of(st.session_state["fusion_listed"]),
     )
 
 
