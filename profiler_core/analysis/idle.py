@@ -58,6 +58,7 @@ CAUSE_NAMES: dict[str, str] = {
     "host_other": "other work of the host",
     "tail": "end of the step",
     "other": "cause unknown",
+    "beyond_profile": "only without the profiler",  # of a timed step alone, see unprofiled_idle
 }
 
 

@@ -10,7 +10,7 @@ On a CPU the profiler slows the operators themselves, so that there all parts of
 are brought to the unprofiled one by one factor a side.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,7 +55,6 @@ OTHER_LABELS: dict[str, str] = {
     CLOCKS: "beyond the unprofiled step",
     IDLE: "idle",
     **{f"idle_{cause}": f"idle: {name}" for cause, name in CAUSE_NAMES.items()},
-    BEYOND_PROFILE: "idle: only without the profiler",
 }
 
 _CLASS_OF: dict[str, str] = {
@@ -167,7 +166,7 @@ def waterfall(
             baseline_ns=whole_ns[0].get(key, 0),
             candidate_ns=whole_ns[1].get(key, 0),
             estimated=scales != (1.0, 1.0)
-            or (clock == "unprofiled" and key.startswith("idle_") and key not in _MEASURED_IDLE),
+            or (clock == "unprofiled" and key.startswith("idle_") and key not in MEASURED_IDLE),
             groups=tuple(parts.get(key, ())),
         )
         for key in order
@@ -179,6 +178,10 @@ def waterfall(
     return Waterfall(rows, totals[0], totals[1], clock, notes, span)
 
 
+HOST_SHARES = (
+    "Step times are unprofiled; the host's share of the idle time is divided in the profiled "
+    "proportions (≈)."
+)
 _UNTOLD = (
     "Under the profiler each rank's host needs longer than a step takes without it, so which of "
     "them is late the traces do not say: this waiting counts as idle time of the host."
@@ -193,7 +196,7 @@ _ORDER_OF_OTHERS = (
     IDLE,
 )
 # Not divided in the proportions of the profiled steps.
-_MEASURED_IDLE = (OWN_PACE, BEYOND_PROFILE)
+MEASURED_IDLE = (OWN_PACE, BEYOND_PROFILE)
 
 
 def _hides_who_is_late(summary: Summary, step_ns: int) -> bool:
@@ -209,7 +212,15 @@ def _named_late_rank(summaries: tuple[Summary, Summary]) -> dict[str, str]:
     return labels_of_waiting(max(late)) if len(late) == 1 else {}
 
 
-def _whose_device(summaries: tuple[Summary, Summary]) -> str:
+def busy_beyond_step(summaries: Sequence[Summary]) -> str:
+    """Why a device is busy for more of the profiled step than the timed one takes."""
+    return (
+        f"{_whose_device(summaries)} was busy for longer in the trace than a whole step took "
+        "unprofiled: its kernels took longer under the profiler."
+    )
+
+
+def _whose_device(summaries: Sequence[Summary]) -> str:
     """The device whose time a waterfall divides, as a sentence begins."""
     paths = [summary.critical for summary in summaries if summary.critical is not None]
     late = {path.late.rank for path in paths if path.late is not None}
@@ -271,15 +282,26 @@ def _shares(summary: Summary, total: int, clock: Clock) -> dict[str, float]:
     if idle < 0:  # the clock of the device drifted between the two measurements
         parts[CLOCKS] = idle
         return parts
+    return {**parts, **idle_shares(summary, idle, total, clock)}
+
+
+def idle_shares(summary: Summary, idle_ns: float, step_ns: float, clock: Clock) -> dict[str, float]:
+    """Idle time per step as "idle_<cause>", ns; sums to `idle_ns`.
+
+    Args:
+        summary: of the trace, whose causes are divided.
+        idle_ns: what work leaves of the step on this clock.
+        step_ns: on this clock.
+        clock: of the step.
+    """
     causes = summary.idle_by_cause_ns
     if causes is None or summary.idle_ns == 0:
-        parts[IDLE] = idle
-        return parts
-    by_cause = {cause: ns / n for cause, ns in causes.items()}
+        return {IDLE: idle_ns}
+    by_cause = {cause: summary.per_step(ns) for cause, ns in causes.items()}
     if clock == "profiled":
-        return {**parts, **{f"idle_{cause}": ns for cause, ns in by_cause.items()}}
-    gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns
-    return {**parts, **unprofiled_idle(by_cause, idle, gaps_ns, summary.critical, total)}
+        return {f"idle_{cause}": ns for cause, ns in by_cause.items()}
+    gaps_ns = summary.per_step(summary.n_late_gaps) * summary.own_gap_ns
+    return unprofiled_idle(by_cause, idle_ns, gaps_ns, summary.critical, step_ns)
 
 
 def _scale(summary: Summary, total: int, clock: Clock) -> float:
@@ -327,15 +349,9 @@ def _notes(
             f"× {scales[1]:.2f} in the candidate (≈)."
         )
     elif any(row.estimated for row in rows):
-        notes.append(
-            "Step times are unprofiled; the host's share of the idle time is divided in the "
-            "profiled proportions (≈)."
-        )
+        notes.append(HOST_SHARES)
     if CLOCKS in present:
-        notes.append(
-            f"{_whose_device(summaries)} was busy for longer in the trace than a whole step took "
-            "unprofiled: its kernels took longer under the profiler."
-        )
+        notes.append(busy_beyond_step(summaries))
     if any(len(summary.devices) > 1 for summary in summaries):
         notes.append("Busy time is that of the busiest device; the others count as overlap.")
     return tuple(notes)

@@ -11,6 +11,8 @@ from profiler_core.analysis.graph_replays.phases import ServerPhase
 from profiler_core.analysis.kernels import CategoryTotal, KernelTotal
 from profiler_core.analysis.launches import Launches
 from profiler_core.analysis.memory.peak import PeakMemory
+from profiler_core.analysis.step_division import DividedStep, divided_steps
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.steps import Step
 from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.answers.explanation import FindingAnswer, finding_answer
@@ -48,6 +50,25 @@ class SummaryNumbers(Answer, frozen=True):
     device_kind: Annotated[str, means("`gpu`, or `cpu` for a trace without device events")]
     n_events: Annotated[int, means("events in the file", "count")]
     n_skipped: Annotated[int, means("events that could not be used", "count")]
+    step_time_ns: Annotated[
+        float | None,
+        means("of the step as it was timed without the profiler; null where it was not", "ns"),
+    ]
+    divided_step: Annotated[
+        DividedStep | None,
+        means(
+            "*GPU busy* and idle as pages, `summary` and `compare` show them, of one step: {keys}; "
+            "busy_ns + waiting_ns + idle_ns = step_ns; null for a cut trace",
+            clock="`unprofiled`: of the timed step; `profiled`: of the profiled one, or of all of "
+            "a trace without steps",
+            busy_ns="at most step_ns",
+            waiting_ns="for the late rank of a job, which works more",
+            beyond_ns="by what the device is busy for longer in the trace than the timed step "
+            "takes",
+            idle_by_cause_ns="of the timed step by what remains of the profiled causes; sums to "
+            "idle_ns; null where the trace tells none",
+        ),
+    ]
     window: Annotated[WindowAnswer, means("{keys}")]
     window_ns: Annotated[int, means("length of the window", "ns")]
     busy_ns: Annotated[int, means("union of the device's intervals; of the busiest device", "ns")]
@@ -183,6 +204,8 @@ def summary_answer(opened: Run) -> SummaryAnswer:
         summary,
         **idle,
         run=RunFacts.of(opened.record),
+        step_time_ns=step_time_ns(opened.record.measurement),
+        divided_step=divided_steps([opened.side])[0],
         compiled_by_script=opened.compiled_by_script,
         window=WindowAnswer.of(summary.window),
         notes=(*summary.notes, *alone.notes),

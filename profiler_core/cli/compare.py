@@ -9,6 +9,7 @@ from profiler_core.analysis.compare import CandidateComparison, TwoNumbers
 from profiler_core.analysis.rows.categories import calls_head
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.span import PER_STEP, profiled_time
+from profiler_core.analysis.step_division import DividedStep
 from profiler_core.analysis.step_parts import WAITING_FOR_A_RANK
 from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.answers.compare import comparison_answer
@@ -59,10 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+TwoSteps = tuple[DividedStep | None, DividedStep | None]
+
+
 def _text(pair: Pair, facts: list[str]) -> str:
     c, explained, verdict = pair.numbers, pair.explanation, pair.verdict
     sentences = [statement(verdict).sentence, *details(verdict), *facts]
-    parts = ["\n".join(sentences), _numbers(c)]
+    parts = ["\n".join(sentences), _numbers(c, pair.steps)]
     if c.by_category:
         parts.append(_categories(c))
     parts.extend(server_text([pair.baseline.server_phases, pair.candidate.server_phases]))
@@ -73,17 +77,19 @@ def _text(pair: Pair, facts: list[str]) -> str:
     return "\n\n".join(parts)
 
 
-def _numbers(c: CandidateComparison) -> str:
+def _numbers(c: CandidateComparison, steps: TwoSteps) -> str:
     clock = "step time, unprofiled" if c.step_time.clock else "step time"
     if c.step_time.clock == "profiled":
         clock = profiled_time(c.span)
     rows = [_row(clock, (c.step_time.baseline_ns, c.step_time.candidate_ns), format_duration)]
     energy = "energy" if c.span == PER_STEP else "energy of a step"
+    profiled = _row(profiled_time(c.span), c.window_ns, format_duration)
+    is_of_timed = any(step is not None and step.clock == "unprofiled" for step in steps)
     if c.step_time.clock == "unprofiled":
-        rows.append(_row(profiled_time(c.span), c.window_ns, format_duration))
+        rows += [*_busy(steps), profiled] if is_of_timed else [profiled, *_busy(steps)]
+    else:
+        rows += _busy(steps)
     rows += [
-        *_busy(c),
-        _row("idle", c.idle_ns, format_duration),
         _row("kernel time", c.kernel_time_ns, format_duration),
         _row("device time", c.device_time_ns, format_duration),
         _row("kernels", c.n_kernels, format_count),
@@ -103,13 +109,16 @@ def _numbers(c: CandidateComparison) -> str:
     return table([c.span, c.baseline_label, c.label, "change"], rows)
 
 
-def _busy(c: CandidateComparison) -> list[list[str]]:
-    """What devices work, and of a job with a late rank what they wait for it: as pages say it."""
-    sides = list(zip(c.busy_ns, c.late_work_ns, strict=True))
-    work = [None if busy is None else busy - (late or 0.0) for busy, late in sides]
-    rows = [_row("busy", (work[0], work[1]), format_duration)]
-    if any(c.late_work_ns):
-        rows.append(_row(WAITING_FOR_A_RANK, c.late_work_ns, format_duration))
+def _busy(steps: TwoSteps) -> list[list[str]]:
+    """What devices work, of a job with a late rank wait for it, and idle: as pages say it."""
+
+    def row(name: str, ns: Callable[[DividedStep], float]) -> list[str]:
+        left, right = (None if step is None else ns(step) for step in steps)
+        return _row(name, (left, right), format_duration)
+
+    rows = [row("busy", lambda step: step.busy_ns), row("idle", lambda step: step.idle_ns)]
+    if any(step is not None and step.waiting_ns for step in steps):
+        rows.insert(1, row(WAITING_FOR_A_RANK, lambda step: step.waiting_ns))
     return rows
 
 

@@ -8,9 +8,13 @@ from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.idle import cause_name
 from profiler_core.analysis.per_step import per_step
 from profiler_core.analysis.span import PER_STEP, Span
+from profiler_core.analysis.step_division import DividedStep, divided_steps
 from profiler_core.analysis.step_parts import WAITING_FOR_A_RANK
+from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
+from profiler_core.analysis.waterfall import HOST_SHARES, MEASURED_IDLE, busy_beyond_step
+from profiler_core.analysis.wording.clocks import SHARES_DIFFER
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.summary import summary_answer
 from profiler_core.cli.explained import findings_text, server_text
@@ -60,8 +64,11 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
         summary = replace(summary, window=replace(summary.window, steps=()))
     step = per_step(summary)
     word = "GPU" if summary.device_kind == "gpu" else "CPU"
+    (divided,) = divided_steps([opened.side])
+    timed_ns = step_time_ns(opened.record.measurement)
     rows = [
-        *([] if summary.is_cut else _times(summary, word)),
+        *([] if timed_ns is None else [["step time (unprofiled)", format_duration(timed_ns), ""]]),
+        *([] if divided is None else _times(summary, divided, word)),
         [
             "kernels",
             format_count(step.n_kernels),
@@ -95,27 +102,27 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
             f"The trace is cut: {WHAT_IS_LEFT} How long the {word} was busy and idle is unknown: "
             "what is missing would count as idle.",
         )
-    elif summary.idle_by_cause_ns is not None:
-        parts.append(_idle(summary, span))
+    if divided is not None:
+        parts.extend(_idle(divided, span))
     if summary.kernels and n_top > 0:
         parts.append(_kernels(summary, n_top, span))
+    parts.extend([] if divided is None else _clock_notes(summary, divided))
     parts.extend(summary.notes)
     return "\n\n".join(parts)
 
 
-def _times(summary: Summary, word: str) -> list[list[str]]:
+def _times(summary: Summary, step: DividedStep, word: str) -> list[list[str]]:
     """How a step divides into work, of a job waiting for its late rank, and idle time."""
-    parts = [(f"{word} busy", summary.working_ns), (f"{word} idle", float(summary.idle_ns))]
-    if summary.late_work_ns:
-        parts.insert(1, (WAITING_FOR_A_RANK, summary.late_work_ns))
+    parts = [(f"{word} busy", step.busy_ns), (f"{word} idle", step.idle_ns)]
+    if step.waiting_ns:
+        parts.insert(1, (WAITING_FOR_A_RANK, step.waiting_ns))
+    divided = [[name, format_duration(ns), format_share_of(ns, step.step_ns)] for name, ns in parts]
     whole = "step time (profiled)" if summary.span == PER_STEP else "from start to end"
-    return [
-        [whole, format_duration(summary.profiled_step_ns), ""],
-        *(
-            [name, format_duration(summary.per_step(ns)), format_share_of(ns, summary.window_ns)]
-            for name, ns in parts
-        ),
-    ]
+    profiled = [whole, format_duration(summary.profiled_step_ns)]
+    if step.clock == "profiled":
+        return [[*profiled, ""], *divided]
+    busy = format_share_of(summary.working_ns, summary.window_ns)
+    return [*divided, [*profiled, f"{word} busy {busy}" if summary.device_kind == "gpu" else ""]]
 
 
 def _categories(summary: Summary, span: str) -> str:
@@ -135,20 +142,32 @@ def _categories(summary: Summary, span: str) -> str:
     )
 
 
-def _idle(summary: Summary, span: Span) -> str:
-    causes = summary.idle_by_cause_ns or {}
-    return table(
-        ["idle because of", f"time {span}", "share of idle"],
-        [
-            [
-                cause_name(cause, span),
-                format_duration(summary.per_step(ns)),
-                format_share_of(ns, summary.idle_ns),
-            ]
-            for cause, ns in sorted(causes.items(), key=lambda item: -item[1])
-            if ns
-        ],
-    )
+def _idle(step: DividedStep, span: Span) -> list[str]:
+    """A table of the causes, where there is idle time and the trace tells them."""
+    if step.idle_by_cause_ns is None:
+        return []
+    rows = [
+        [cause_name(cause, span), format_duration(ns), format_share_of(ns, step.idle_ns)]
+        for cause, ns in sorted(step.idle_by_cause_ns.items(), key=lambda item: -item[1])
+        if ns
+    ]
+    return [table(["idle because of", f"time {span}", "share of idle"], rows)] if rows else []
+
+
+def _clock_notes(summary: Summary, step: DividedStep) -> list[str]:
+    """What a reader of the timed and of the profiled step wonders about.
+
+    A CPU's operators the profiler slows as much as what is between them: shares are the same.
+    """
+    if step.clock == "profiled" or summary.device_kind == "cpu":
+        return []
+    by_cause = step.idle_by_cause_ns or {}
+    is_divided = any(ns and f"idle_{cause}" not in MEASURED_IDLE for cause, ns in by_cause.items())
+    return [
+        SHARES_DIFFER,
+        *([HOST_SHARES] if is_divided else []),
+        *([busy_beyond_step([summary])] if step.beyond_ns else []),
+    ]
 
 
 def _kernels(summary: Summary, n_top: int, span: str) -> str:

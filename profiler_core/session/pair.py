@@ -26,6 +26,7 @@ from profiler_core.analysis.memory.comparison import MemoryComparison, compare_m
 from profiler_core.analysis.ranks.job_ledger import JobLedger, job_ledger
 from profiler_core.analysis.ranks.overlap import Overlap
 from profiler_core.analysis.side import Side
+from profiler_core.analysis.step_division import DividedStep, divided_steps
 from profiler_core.analysis.verdict import Verdict, verdict
 from profiler_core.analysis.waterfall import Waterfall
 from profiler_core.analysis.wording.notes import pair_notes, precision_notes
@@ -85,6 +86,13 @@ class Pair:
     def numbers(self) -> CandidateComparison:
         """Every number of both beside each other."""
         return self._comparison.numbers.candidates[self._number]
+
+    @property
+    def steps(self) -> tuple[DividedStep | None, DividedStep | None]:
+        """What a step of either divides into; None where what its trace holds is no whole step."""
+        steps = zip(divided_steps(self.sides), self.numbers.busy_ns, strict=True)
+        before, after = (None if busy_ns is None else step for step, busy_ns in steps)
+        return before, after
 
     @property
     def verdict(self) -> Verdict:

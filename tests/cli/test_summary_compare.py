@@ -5,15 +5,19 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from statistics import median
 
 import msgspec
 import pytest
 
 from profiler_core.analysis.finding_rules.facts import Finding
+from profiler_core.analysis.measures import measures
+from profiler_core.analysis.wording.clocks import SHARES_DIFFER
 from profiler_core.cli.explained import findings_text
 from profiler_core.cli.main import main
 from profiler_core.session.cache import SHARED
-from profiler_core.units import format_count, format_duration
+from profiler_core.session.comparison import Comparison
+from profiler_core.units import format_count, format_duration, format_share, format_share_of
 from tests.builders import a_run
 
 CAPTURES = Path(__file__).parents[1] / "fixtures" / "captures"
@@ -300,6 +304,80 @@ def _ns(text: str) -> float:
     return float(number) * {"ns": 1, "µs": 1e3, "ms": 1e6}[unit]
 
 
+def _timed_ns(folder: Path) -> float:
+    rounds = json.loads((folder / "run.json").read_text())["measurement"]["rounds"]
+    return median(each["wall_ns"] / each["n_steps"] for each in rounds)
+
+
+def _busy_ns(folder: Path) -> float:
+    """Per step, of a trace on one stream: the durations of what its steps launched."""
+    events = json.loads(gzip.decompress((folder / "trace.json.gz").read_bytes()))["traceEvents"]
+    steps = [
+        event for event in events
+        if event.get("cat") == "user_annotation" and event["name"].startswith("ProfilerStep")
+    ]  # fmt: skip
+    begins, ends = min(e["ts"] for e in steps), max(e["ts"] + e["dur"] for e in steps)
+    launched = {
+        event["args"]["correlation"] for event in events
+        if event.get("cat") in ("cuda_runtime", "cuda_driver") and begins <= event["ts"] < ends
+    }  # fmt: skip
+    work = [
+        event for event in events
+        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")
+        and event["args"]["correlation"] in launched
+    ]  # fmt: skip
+    assert len({event["tid"] for event in work}) == 1
+    return 1000 * sum(event["dur"] for event in work) / len(steps)
+
+
+def test_busy_is_of_the_timed_step_as_on_overview(capsys):
+    """ "GPU busy 24 %" stood above "21 % of the step wait for the host", and Overview had 69 %."""
+    runs = [SAMPLES / "resnet50-bf16" / f"{mode}+bf16-autocast+channels_last" for mode in
+            ("eager", "reduce-overhead")]  # fmt: skip
+    assert main(["compare", *map(str, runs)]) == 0
+    compared = _table(capsys.readouterr().out, "per step")
+    for side, folder in enumerate(runs):
+        assert main(["summary", str(folder)]) == 0
+        text = capsys.readouterr().out
+        step = _table(text, "per step")
+        step_ns = _timed_ns(folder)
+        busy_ns = min(_busy_ns(folder), step_ns)
+        assert next(iter(step)) == "step time (unprofiled)"
+        assert _ns(step["step time (unprofiled)"][0]) == pytest.approx(step_ns, rel=0.01)
+        assert step["GPU busy"] == [format_duration(busy_ns), format_share_of(busy_ns, step_ns)]
+        assert step["GPU idle"][0] == format_duration(step_ns - busy_ns)
+        for word in ("busy", "idle"):
+            assert compared[word][side] == step[f"GPU {word}"][0]
+        share = next(
+            row for row in measures(Comparison.open([folder]).numbers) if row.label == "GPU busy"
+        ).values[0]
+        assert step["GPU busy"][1] == format_share(share)
+        assert SHARES_DIFFER in text
+        if side == 0:
+            causes = _table(text, "idle because of")
+            idle_ns = sum(_ns(cells[0]) for cells in causes.values())
+            assert idle_ns == pytest.approx(step_ns - busy_ns, rel=0.01)
+        told = answer(capsys, "summary", str(folder))
+        divided = told["divided_step"]
+        assert told["step_time_ns"] == divided["step_ns"] == round(step_ns)
+        assert divided["busy_ns"] == pytest.approx(busy_ns, abs=10)
+        assert (divided["clock"], divided["waiting_ns"]) == ("unprofiled", 0)
+
+
+def test_a_bare_trace_has_its_profiled_step_alone(capsys):
+    assert main(["summary", str(EAGER / "trace.json.gz")]) == 0
+    text = capsys.readouterr().out
+    step = _table(text, "per step")
+    assert list(step)[:3] == ["step time (profiled)", "GPU busy", "GPU idle"]
+    assert "step time (unprofiled)" not in step
+    assert SHARES_DIFFER not in text
+    told = answer(capsys, "summary", str(EAGER / "trace.json.gz"))
+    n_steps = len(told["steps"])
+    assert told["step_time_ns"] is None
+    assert told["divided_step"]["clock"] == "profiled"
+    assert told["divided_step"]["idle_ns"] == pytest.approx(told["idle_ns"] / n_steps, abs=1)
+
+
 def test_a_job_that_waits_is_not_idle(capsys):
     """12.5 ms were idle, and the causes below, shares of idle, came to 557 µs."""
     folder = str(DDP / "default")
@@ -308,15 +386,18 @@ def test_a_job_that_waits_is_not_idle(capsys):
     step = _table(text, "per step")
     whole, *parts = (
         _ns(step[name][0])
-        for name in ("step time (profiled)", "GPU busy", "waiting for a rank", "GPU idle")
+        for name in ("step time (unprofiled)", "GPU busy", "waiting for a rank", "GPU idle")
     )
     assert sum(parts) == pytest.approx(whole, rel=0.01)
+    assert whole == pytest.approx(_timed_ns(DDP / "default"), rel=0.01)
     causes = _table(text, "idle because of")
     assert sum(_ns(cells[0]) for cells in causes.values()) == pytest.approx(parts[2], rel=0.01)
 
     told = answer(capsys, "summary", folder)
     n_steps = len(told["steps"])
-    assert told["idle_ns"] / n_steps == pytest.approx(parts[2], rel=0.01)
+    divided = told["divided_step"]
+    assert divided["idle_ns"] == pytest.approx(parts[2], rel=0.01)
+    assert divided["waiting_ns"] == pytest.approx(parts[1], rel=0.01)
     assert (told["busy_ns"] - told["late_work_ns"]) / n_steps == pytest.approx(parts[0], rel=0.01)
     assert main(["compare", str(DDP / "eager"), folder]) == 0
     compared = _table(capsys.readouterr().out, "per step")

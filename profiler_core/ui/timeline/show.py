@@ -6,6 +6,7 @@ import streamlit as st
 
 from profiler_core.analysis.item import event_item
 from profiler_core.analysis.step_time import step_time_ns
+from profiler_core.analysis.wording.clocks import SHARES_DIFFER
 from profiler_core.errors import FusionscopeError
 from profiler_core.figures.theme import palette
 from profiler_core.session.run import Run
@@ -141,8 +142,8 @@ def _clock_notes(shown: Shown) -> list[str]:
     if all(step_time_ns(entry.run.measurement) is None for _, entry, _ in shown):
         return []
     return [
-        "Busy shares here are of the profiled time, in which the host is slower; those of the "
-        "overview are of the step as it was timed without the profiler."
+        "Busy shares here are of the profiled time, those of the overview of timed steps. "
+        f"{SHARES_DIFFER}"
     ]
 
 
