@@ -39,22 +39,23 @@ class Handover:
         return self.bytes_read + self.own_bytes
 
 
-def between(passed: Sequence[Handover]) -> dict[tuple[int, int], int]:
+def between(graph: CompiledGraph) -> dict[tuple[int, int], int]:
     """(Writer, reader) -> a call that needs the writer and that the reader needs.
 
-    Such a pair cannot be one kernel: a part of it would have to wait for what lies between.
+    Such a pair cannot be one kernel: a part of it would have to wait for what lies between. What
+    is needed counts at any size: the tuple that an attention returns has none in the code.
     """
     readers: dict[int, set[int]] = {}
-    for handover in passed:
-        readers.setdefault(handover.writer, set()).add(handover.reader)
+    for (writer, _), by_reader in _readers(graph, memory_of(graph.code))[0].items():
+        readers.setdefault(writer, set()).update(by_reader.keys() - {writer})
     reached: dict[int, set[int]] = {}
     for call in sorted(readers, reverse=True):  # a reader comes after its writer
         reached[call] = readers[call].union(*(reached.get(r, set()) for r in readers[call]))
     middle: dict[tuple[int, int], int] = {}
-    for handover in passed:
-        for first in sorted(readers[handover.writer] - {handover.reader}):
-            if handover.reader in reached.get(first, ()):
-                middle.setdefault((handover.writer, handover.reader), first)
+    for writer, direct in readers.items():
+        for first in sorted(direct):
+            for reader in direct & reached.get(first, set()):
+                middle.setdefault((writer, reader), first)
     return middle
 
 

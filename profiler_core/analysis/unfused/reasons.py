@@ -7,6 +7,7 @@ they write in place. Inductor's own words (TORCH_LOGS=fusion) go before it, wher
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from profiler_core.analysis.ledger.buffers import NO_BUFFER
 from profiler_core.analysis.ledger.fragments import pointer_names
@@ -213,15 +214,9 @@ def _both_generated(
             "on it.",
             "",
         )
-    if first.reduced is not None and second.total >= first.results:
-        same = second.total == first.total
-        return Reason(
-            "reduction",
-            f"The first reduces ({first.text}), and the second ({second.text}) needs "
-            + ("its finished results, over another axis." if same else "them over another range."),
-            "Reduce over the last dimension of a contiguous tensor, so that one block has all that "
-            "it needs.",
-        )
+    in_order = _reads_in_order(graph, writer, reader, buffers)
+    if first.reduced is not None and _needs_results(graph, first, second, buffers):
+        return _after_reduction(first, second, in_order)
     if _is_first_half(graph, reader, second, of=first):
         return Reason(
             "split_reduction",
@@ -237,7 +232,6 @@ def _both_generated(
             "Do the work of the smaller range first where the order is free (pool before the "
             "activation, slice before the arithmetic).",
         )
-    in_order = _reads_in_order(graph, writer, reader, buffers)
     if in_order is False:
         return Reason(
             "order",
@@ -245,6 +239,40 @@ def _both_generated(
             "writes transposed, in another layout, or reduces it along another axis.",
             "Make both work on one layout (channels_last, .contiguous() further up). " + LOOP_ORDER,
         )
+    return _unknown(in_order)
+
+
+def _needs_results(
+    graph: CompiledGraph, first: Range, second: Range, buffers: Sequence[str]
+) -> bool:
+    """Must what reads a reduction's buffers wait for its results, by the ranges of both?
+
+    A part of what is written for each element that goes in (a layer norm's rows) is a slice of it.
+    """
+    if second.total == first.total:
+        return True
+    written = [prod(graph.buffers[name][0]) for name in buffers if name in graph.buffers]
+    is_slice = bool(written) and all(n == first.total > second.total for n in written)
+    return second.total >= first.results and not is_slice
+
+
+def _after_reduction(first: Range, second: Range, in_order: bool | None) -> Reason:
+    """A reduction, and what needs its results. Its axis is another where the indices say so."""
+    if second.total == first.total:
+        if in_order is not False:
+            return _unknown(in_order)
+        needs = "its finished results, over another axis."
+    else:
+        needs = "them over another range."
+    return Reason(
+        "reduction",
+        f"The first reduces ({first.text}), and the second ({second.text}) needs {needs}",
+        "Reduce over the last dimension of a contiguous tensor, so that one block has all that "
+        "it needs.",
+    )
+
+
+def _unknown(in_order: bool | None) -> Reason:
     alike = ", and in the same order" if in_order else ""
     return Reason(
         "unknown",

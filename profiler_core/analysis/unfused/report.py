@@ -152,7 +152,7 @@ def _of_graph(
     peaks: DevicePeaks,
 ) -> list[Unfused]:
     passed, moved = handovers(graph), moved_bytes(graph)
-    middles = between(passed)
+    middles = between(graph)
     written: dict[int, set[int]] = {}
     for handover in passed:
         written.setdefault(handover.writer, set()).update(_numbers(handover.buffers))

@@ -125,7 +125,7 @@ def test_what_needs_something_between_cannot_be_one_kernel():
         names["triton_poi_fused_convolution_0"],
         names["triton_poi_fused__native_batch_norm_legit_functional_relu_3"],
     )
-    middle = between(handovers(one))
+    middle = between(one)
     assert one.calls[middle[pair]].name.startswith("triton_red_fused__native_batch_norm")
     first = (names["triton_poi_fused_convolution_0"], middle[pair])
     assert first not in middle
