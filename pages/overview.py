@@ -70,7 +70,7 @@ with page(SPEC):
     why = st.container()  # filled last: ledger and logs take longer than all the rest
 
     if any(whole_steps(side) for side in sides):
-        section(f"Kernels {choice.comparison.span} and their time, by what they do")
+        section(f"Kernels, copies and memsets {choice.comparison.span}, by what they do")
         show_categories(sides)
 
     show_what_is_missing(choice.comparison)

@@ -41,7 +41,7 @@ CATEGORIES: dict[str, str] = {
     "optimizer": "optimizer",
     "communication": "communication",
     "memcpy": "memcpy",
-    "memset": "memset",
+    "memset": "clearing memory",  # memsets, and the kernels by which graphs do some
     OTHER: "other",
 }
 CATEGORY = pl.Enum(list(CATEGORIES))

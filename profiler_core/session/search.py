@@ -281,7 +281,7 @@ def _became(group: FusionGroup) -> Became:
 def _copies(group: FusionGroup) -> str:
     """Copies and memsets, which have no dossier of their own: "memcpy and memset"."""
     kernels = (*group.baseline.kernels, *group.candidate.kernels)
-    return listed(sorted({CATEGORIES[k.category] for k in kernels if k.category in COPIES}))
+    return listed(sorted({k.category for k in kernels if k.category in COPIES}))
 
 
 def _findings(comparison: Comparison, run: int) -> Iterator[SearchEntry]:

@@ -59,8 +59,11 @@ def test_time_change_share_kernels_and_memory_fit_into_1280_px(sample):
 def test_kernels_are_those_of_the_overview_and_copies_have_a_column_of_their_own():
     """Of 257 kernels per step 48 were memsets; the overview counted 209."""
     sample = {"baseline": "sample/bert/eager", "candidate": "sample/bert/default"}
-    step = opened("modules", **sample).dataframe[0].value.iloc[0]
+    table = opened("modules", **sample).dataframe[0]
+    step = table.value.iloc[0]
     assert (step["n"], step["n_change"], step["copies"]) == (208, 54, 48)
+    # All of them are memsets: "copies" stood above 48, and `compare` has 0 memcpy.
+    assert json.loads(table.proto.columns)["copies"]["label"] == "copies, memsets"
     overview = Comparison.open([SAMPLES / "bert" / run for run in ("eager", "default")])
     assert overview.check().pairs[0].numbers.n_kernels == (154, 208)
 

@@ -300,7 +300,7 @@ def _columns(shown: Shown, name_px: int, units: Mapping[str, _Unit]) -> dict[str
             help=f"Of the time of {after}, its part of kernels that work for others too.",
         ),
         "copies": number_column(
-            "copies", format="%g", width=66,
+            "copies, memsets", format="%g", width=124,
             help=f"Copies and memsets {span} of {after} that work for it.",
         ),
         "bytes": number_column(
