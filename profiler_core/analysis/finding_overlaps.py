@@ -4,7 +4,8 @@ Two overlap where both are about what the host does while the device waits, wher
 kernels or groups as evidence, where the rules say so (`Finding.draws_on`), where one is all idle
 time that the host causes and the other takes some of it, and where one is about the whole step.
 Where both were simulated the replay decides: what one adds to the other in full overlaps with it in
-nothing. Findings without a number at stake overlap with nothing.
+nothing. What shrinks the work of a job's late rank overlaps with the others' waiting for it.
+Findings without a number at stake overlap with nothing.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,13 @@ def overlaps(findings: Sequence[Finding]) -> tuple[tuple[int, ...], ...]:
             position
             for position, other in enumerate(findings)
             if other is not own
-            and (_share(own, other) or _takes_idle(own, other) or _takes_idle(other, own))
+            and (
+                _share(own, other)
+                or _takes_idle(own, other)
+                or _takes_idle(other, own)
+                or _shrinks_waiting(own, other)
+                or _shrinks_waiting(other, own)
+            )
         )
         for own in findings
     )
@@ -43,13 +50,17 @@ def together(findings: Sequence[Finding]) -> tuple[float, bool]:
     What was simulated counts with what it adds on one clock. Of other findings that overlap the one
     that stands first counts. A bound counts in place of what it overlaps with and exceeds: less
     together than at most for one of them would contradict it. Where it is all idle time that the
-    host causes, what else was simulated counts with what the device does less.
+    host causes, what else was simulated counts with what the device does less. Waiting for a late
+    rank counts in full beside what shortens that rank's work: a bound.
     """
     counted = _counted(findings)
     has_idle = any(_is_all_idle(finding) for finding in counted)
     return (
         sum(_busy_ns(finding) if has_idle else _amount_ns(finding) for finding in counted),
-        any(finding.is_bound for finding in counted),
+        any(
+            finding.is_bound or any(_shrinks_waiting(finding, other) for other in counted)
+            for finding in counted
+        ),
     )
 
 
@@ -68,8 +79,8 @@ def more_alone(findings: Sequence[Finding]) -> Finding | None:
 def add_more_together(findings: Sequence[Finding]) -> bool:
     """Do those that were simulated save more together than the sum of what each saves alone?"""
     counted = _counted(findings)
-    if any(finding.is_bound for finding in counted):
-        return False  # which is what counts then
+    if together(findings)[1]:
+        return False  # a bound, which is what counts then
     simulated = [finding for finding in counted if finding.on_top_ns is not None]
     alone_ns = sum(finding.at_stake_ns or 0.0 for finding in simulated)
     return sum(finding.on_top_ns or 0.0 for finding in simulated) > _MORE * alone_ns
@@ -78,8 +89,13 @@ def add_more_together(findings: Sequence[Finding]) -> bool:
 def add_up(findings: Sequence[Finding]) -> bool:
     """Do they save together the sum of what each saves alone, none drawing on another's time?"""
     ns, _ = together(findings)
-    alone_ns = sum(finding.at_stake_ns or 0.0 for finding in findings if _gains(finding))
-    return not any(overlaps(findings)) and ns <= _MORE * alone_ns and alone_ns <= _MORE * ns
+    gaining = [finding for finding in findings if _gains(finding)]
+    alone_ns = sum(finding.at_stake_ns or 0.0 for finding in gaining)
+    return (
+        not any(overlaps(findings))
+        and ns <= _MORE * alone_ns
+        and all((each.at_stake_ns or 0.0) <= _MORE * _amount_ns(each) for each in gaining)
+    )
 
 
 def _counted(findings: Sequence[Finding]) -> list[Finding]:
@@ -115,6 +131,12 @@ def _is_all_idle(finding: Finding) -> bool:
 
 def _takes_idle(finding: Finding, other: Finding) -> bool:
     return _is_all_idle(other) and _busy_ns(finding) < _amount_ns(finding)
+
+
+def _shrinks_waiting(finding: Finding, other: Finding) -> bool:
+    """Does one make the late rank's work shorter, for which the others wait?"""
+    prediction = finding.prediction
+    return other.key == "late_rank" and prediction is not None and prediction.late_work_ns > 0
 
 
 def _share(first: Finding, second: Finding) -> bool:

@@ -125,3 +125,27 @@ def test_a_row_names_what_it_overlaps_with() -> None:
     assert overlap_text([BREAKS]).endswith(": the two do not add up.")
     assert overlap_text([BREAKS, COPIES]).endswith(": they do not add up.")
     assert rows[2].overlaps == ""
+
+
+def test_a_small_stake_of_which_nothing_comes_on_top_does_not_add_up() -> None:
+    """bert: 3.73 ms and 59.8 µs, of which the replay adds nothing, "together 3.73: they add up"."""
+    products = replace(finding("tf32", 3_726_000.0), on_top_ns=3_726_000.0)
+    groups = replace(finding("slower_groups", 59_800.0), on_top_ns=0.0)
+    assert together_text([products, groups]) == (
+        "Together 3.73 ms per step: what overlaps counts once."
+    )
+
+
+def test_what_shortens_the_late_ranks_work_overlaps_with_waiting_for_it() -> None:
+    """TF32 on every rank saves of the work that the late rank has more, too."""
+    products = replace(finding("tf32", 24_000_000.0), on_top_ns=17_000_000.0)
+    assert products.prediction is not None
+    shortens = replace(products, prediction=replace(products.prediction, late_work_ns=7_000_000.0))
+    late = finding("late_rank", 12_000_000.0)
+    assert overlaps([shortens, late]) == ((1,), (0,))
+    assert together([shortens, late]) == (29_000_000.0, True)
+    assert together_text([shortens, late]) == (
+        "Together at most 29.0 ms per step: what overlaps counts once."
+    )
+    elsewhere = replace(products, on_top_ns=24_000_000.0)
+    assert overlaps([elsewhere, late]) == ((), ())

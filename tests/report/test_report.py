@@ -138,10 +138,10 @@ def test_all_formats_say_the_same_of_the_amounts():
     contents = gather(Comparison.open([folder / "eager", folder / "default"]), now=now)
     findings = contents.explanations[0].findings
     amounts = amounts_text(findings)
-    assert amounts.endswith(": they add up.")
+    assert amounts.endswith("Together at most 29.2 ms per step: what overlaps counts once.")
     text = " ".join(_Page(html_report(contents)).text)
     assert f"What stands out, the most important first. {amounts}" in text
-    assert "do not add up" not in text.split("What to do next in default")[1].split("Method")[0]
+    assert "they add up" not in text.split("What to do next in default")[1].split("Method")[0]
     assert together_text(findings) in markdown(contents)
 
 

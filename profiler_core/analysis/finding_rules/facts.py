@@ -20,6 +20,7 @@ from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.ranks.job import Job
 from profiler_core.analysis.ranks.job_ledger import JobLedger
+from profiler_core.analysis.ranks.job_summary import LATE_WORK
 from profiler_core.analysis.ranks.own_step import own_step_ns
 from profiler_core.analysis.ranks.rank_compiling import RankCompiling
 from profiler_core.analysis.span import PER_STEP, Span
@@ -29,6 +30,7 @@ from profiler_core.analysis.telemetry.run import RunTelemetry
 from profiler_core.analysis.waterfall import step_shares
 from profiler_core.analysis.what_if.change import Change, Lever
 from profiler_core.analysis.what_if.engine import HOST_SPREAD, WhatIf
+from profiler_core.analysis.what_if.late_work import with_late_work
 from profiler_core.analysis.what_if.prediction import Prediction
 from profiler_core.analysis.what_if.replay_inputs import replay_inputs
 from profiler_core.analysis.what_if.scene import Three
@@ -301,7 +303,10 @@ class Facts:
         is_slowed = self.clock == "profiled" and bool(change.kernels)
         if is_slowed and saved.expected_ns <= 0 < otherwise_ns:
             return self.at_most(otherwise_ns, _HOST_SLOWED)
-        return saved
+        of_names = set(change.kernels)
+        categories = {each.category for each in self.summary.kernels if each.name in of_names}
+        late_ns = self.shares.get(LATE_WORK, 0.0)
+        return with_late_work(saved, categories, self.summary.critical, late_ns)
 
     def at_most(self, most_ns: float, reason: str) -> Prediction:
         """A bound on `clock`, with the reason in a sentence why nothing better can be known."""

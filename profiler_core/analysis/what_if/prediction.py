@@ -27,6 +27,7 @@ class Prediction:
     basis: Basis
     clock: Clock
     reason: str = ""  # one sentence: why it is only a bound, or which run measured it
+    late_work_ns: float = 0.0  # of expected_ns, by what the late rank of a job works more
 
     @classmethod
     def at_most(cls, most_ns: float, clock: Clock, reason: str) -> "Prediction":

@@ -127,7 +127,12 @@ def basis_text(prediction: Prediction | None, change: Change | None = None) -> s
         return f"From {interval_text(prediction)}."
     if prediction.is_loss:
         return f"{_replay(prediction, change)} makes {slower}: something else is the limit here."
-    return f"{_replay(prediction, change)} saves {interval}."
+    late = ""
+    if prediction.late_work_ns > 0:
+        late = (
+            f", {format_duration(prediction.late_work_ns)} of it of what the late rank works more"
+        )
+    return f"{_replay(prediction, change)} saves {interval}{late}."
 
 
 def _replay(prediction: Prediction, change: Change | None) -> str:
