@@ -18,7 +18,7 @@ from profiler_core.agents.serve import server
 
 ROOT = Path(__file__).resolve().parents[2]
 # "In under 6 calls and 4 000 tokens", with room for a longer path and a further finding.
-MOST_CALLS, MOST_TOKENS = 5, 3_620
+MOST_CALLS, MOST_TOKENS = 5, 3_650
 SAMPLES = sorted(path.name for path in (ROOT / "sample_traces").iterdir() if path.is_dir())
 
 
