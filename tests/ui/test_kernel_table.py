@@ -28,6 +28,7 @@ from profiler_core.ui.table import (
     with_minus_signs,
 )
 from tests.apps import opened
+from tests.larger import LARGER
 
 CAPTURES = Path(__file__).resolve().parents[1] / "fixtures" / "captures"
 
@@ -298,6 +299,19 @@ def test_the_ends_of_names_of_groups_and_modules_fit_into_a_small_window(three_r
     # The table is 868 px wide beside the menu and a scroll bar, in a window of 1280 px.
     places = shown[: shown.index("module") + 1]
     assert sum(described[name]["width"] for name in places) <= 868
+
+
+def test_a_row_of_many_groups_says_how_sure_the_least_sure_is():
+    """ "high confidence" stood at eleven attentions, of which two were guesses."""
+    captures = LARGER / "captures"
+    traces = [captures / f"bert.{name}" / "trace.json.gz" for name in ("eager", "default")]
+    pair = Comparison.open(traces).pairs[0]
+    rows = fold(pair.ledger.groups)
+    cells, _ = fusion_table.cells_and_columns(pair, rows)
+    titles = [row.title for row in rows]
+    attention = titles.index("11 × scaled_dot_product_attention")
+    assert [group.confidence for group in rows[attention].groups].count("low") == 2
+    assert cells["how"][attention] == "low to high confidence"
 
 
 def test_a_group_of_products_is_judged_by_its_operations_too(three_runs):

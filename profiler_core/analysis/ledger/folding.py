@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from profiler_core.analysis.ledger.program import Phase
-from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, Kind
+from profiler_core.analysis.ledger.result import (
+    LEAST_SURE_FIRST,
+    Confidence,
+    FusionGroup,
+    GroupSide,
+    Kind,
+)
 from profiler_core.units import format_durations
 
 # Of the longest to the shortest of equal groups: what one shape's kernels differ by where no
@@ -42,6 +48,12 @@ class FoldedGroup:
     def phase(self) -> Phase:
         """Where in the step they are."""
         return self.first.phase
+
+    @cached_property
+    def confidences(self) -> dict[Confidence, int]:
+        """How many of them are matched with which confidence, the least sure first."""
+        numbers = Counter(group.confidence for group in self.groups)
+        return {each: numbers[each] for each in LEAST_SURE_FIRST if each in numbers}
 
     @property
     def title(self) -> str:

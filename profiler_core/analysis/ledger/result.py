@@ -14,6 +14,7 @@ from profiler_core.analysis.span import PER_STEP, Span
 
 Kind = Literal["matched", "removed", "only in the candidate", "unmatched"]
 Confidence = Literal["high", "medium", "low", "undecidable"]
+LEAST_SURE_FIRST: tuple[Confidence, ...] = ("undecidable", "low", "medium", "high")
 
 # What says which operators a compiled run's kernels compute, the weakest that it rests on: the
 # graphs of a structured log, the shapes that operators and generated kernels are handed, or the

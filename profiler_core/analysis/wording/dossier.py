@@ -10,7 +10,13 @@ from profiler_core.analysis.ledger.result import COPIES_INPUTS, FusionGroup
 from profiler_core.analysis.ranks.job import CollectiveRow
 from profiler_core.analysis.ranks.job_summary import BESIDE_A_COLLECTIVE
 from profiler_core.analysis.span import PER_STEP, Span
-from profiler_core.analysis.wording.groups import handed_sentence, how_known, what_kind, what_slows
+from profiler_core.analysis.wording.groups import (
+    handed_sentence,
+    how_known,
+    how_known_of_all,
+    what_kind,
+    what_slows,
+)
 from profiler_core.analysis.wording.sentence import capitalised, listed
 from profiler_core.units import (
     format_bytes,
@@ -221,6 +227,8 @@ def group_about(
             f"{format_duration(folded.candidate_ns)} {span}."
         )
     sentences.append(how_known(group) if group.kind == "matched" else what_kind(group))
+    if group.kind == "matched" and (of_all := how_known_of_all(folded)):
+        sentences.append(of_all)
     if folded.occurrence is not None:
         sentences.append(f"It runs {folded.occurrence}; times are averages over all steps.")
     sentences.extend(f"{capitalised(note)}." for note in group.notes[:8])

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from profiler_core.analysis.handed_more import HandedMore
 from profiler_core.analysis.kernel_names import kernel_labels
+from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger
 from profiler_core.analysis.ranks.job_ledger import JobLedger
 from profiler_core.analysis.wording.sentence import listed
@@ -52,6 +53,28 @@ def how_known(group: FusionGroup) -> str:
     if not reasons:
         return f"{_SURE[group.confidence]}."
     return f"{_SURE[group.confidence]}: {'; '.join(reasons)}."
+
+
+def confidence_of(folded: FoldedGroup) -> str:
+    """For instance: low to high confidence, of the least sure match to the surest."""
+    confidences = list(folded.confidences)
+    words = " to ".join(dict.fromkeys((confidences[0], confidences[-1])))
+    return words if confidences == ["undecidable"] else f"{words} confidence"
+
+
+def how_known_of_all(folded: FoldedGroup) -> str:
+    """For instance: Of all 11 matches 9 are of high confidence and 2 are of low confidence.
+
+    "" where all are of one.
+    """
+    if len(folded.confidences) < 2:
+        return ""
+    grades = [
+        f"{format_count(n)} {'is' if n == 1 else 'are'} "
+        + (each if each == "undecidable" else f"of {each} confidence")
+        for each, n in reversed(folded.confidences.items())
+    ]
+    return f"Of all {format_count(len(folded.groups))} matches {listed(grades)}."
 
 
 def what_slows(group: FusionGroup) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 from profiler_core.analysis.counters.groups import MeasuredLedger
 from profiler_core.analysis.ledger.folding import FoldedGroup
 from profiler_core.analysis.ranks.job_ledger import JobLedger, Spread
+from profiler_core.analysis.wording.groups import confidence_of
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.export.ledger_events import as_parquet, events_of_pairs
 from profiler_core.session.pair import Pair
@@ -209,10 +210,7 @@ def _module(group: FoldedGroup) -> str:
 
 
 def _how(group: FoldedGroup) -> str:
-    if group.kind != "matched":
-        return group.kind
-    confidence = group.first.confidence
-    return confidence if confidence == "undecidable" else f"{confidence} confidence"
+    return confidence_of(group) if group.kind == "matched" else group.kind
 
 
 def _columns(pair: Pair) -> dict[str, Any]:
@@ -249,5 +247,5 @@ def _columns(pair: Pair) -> dict[str, Any]:
         ),
         "module": text_column("module", width=_module_room().px),
         "phase": text_column("phase", width=80),
-        "how": text_column("known with", width=130),
+        "how": text_column("known with", width=170),
     }

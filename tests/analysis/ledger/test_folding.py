@@ -6,6 +6,7 @@ import pytest
 
 from profiler_core.analysis.ledger.folding import fold, in_program_order
 from profiler_core.analysis.ledger.result import FusionGroup, GroupSide, OperatorTime
+from profiler_core.analysis.wording.groups import confidence_of, how_known_of_all
 from tests.analysis.ledger.pairs import SMALL, small
 
 
@@ -79,3 +80,24 @@ def test_a_group_of_further_lines_joins_none_that_are_fewer():
     groups = [replace(a_group(8, 1_000), sources=(*lines, *further)) for _ in range(2)]
     shown = fold([replace(groups[0], sources=lines), *groups])
     assert {one.numbers for one in shown} == {(0,), (1, 2)}
+
+
+def test_a_row_is_as_sure_as_its_least_sure_match():
+    """The bare pair of a BERT, whose attentions are sure but for two."""
+    sure = replace(a_group(8, 1_000), confidence="high")
+    guess, open_ = replace(sure, confidence="low"), replace(sure, confidence="undecidable")
+    (mixed,) = fold([sure, guess, sure])
+    assert mixed.confidences == {"low": 1, "high": 2}
+    assert confidence_of(mixed) == "low to high confidence"
+    assert (
+        how_known_of_all(mixed)
+        == "Of all 3 matches 2 are of high confidence and 1 is of low confidence."
+    )
+    for groups, words in (
+        ([sure, sure], "high confidence"),
+        ([open_, open_], "undecidable"),
+        ([sure, open_], "undecidable to high confidence"),
+    ):
+        (folded,) = fold(groups)
+        assert confidence_of(folded) == words
+        assert bool(how_known_of_all(folded)) == (len(folded.confidences) > 1)
