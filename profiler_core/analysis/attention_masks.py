@@ -77,19 +77,25 @@ def _in_graphs(code: InductorLog | None, group: FusionGroup) -> bool | None:
     """By the nodes that its generated calls come from."""
     if code is None:
         return None
-    answers: list[bool | None] = []
+    return _agreed(mask is not None for _, _, mask in traced_masks(code, group))
+
+
+def traced_masks(
+    code: InductorLog, group: FusionGroup
+) -> Iterator[tuple[int, CompiledGraph, str | None]]:
+    """Each attention that a group's generated calls compute, as Dynamo traced it.
+
+    Yields:
+        Number of its graph, the graph, and the value handed over as mask; None: it is handed none.
+    """
     for graph_number, call in group.candidate.calls:
         graph = code.graphs[graph_number]
-        answers.extend(_of_nodes(graph, graph.calls[call].post_nodes))
-    return _agreed(answers)
-
-
-def _of_nodes(graph: CompiledGraph, post_nodes: tuple[str, ...]) -> Iterator[bool]:
-    names = {name for node in post_nodes for name in graph.post_to_pre.get(node, ())}
-    for node in graph.dynamo_nodes:
-        if node.name in names and node.target.endswith(_TRACED):
-            given = node.arguments[_POSITION_TRACED : _POSITION_TRACED + 1]
-            yield bool(given) and given[0] not in _CONSTANTS
+        post_nodes = graph.calls[call].post_nodes
+        names = {name for node in post_nodes for name in graph.post_to_pre.get(node, ())}
+        for node in graph.dynamo_nodes:
+            if node.name in names and node.target.endswith(_TRACED):
+                given = next(iter(node.arguments[_POSITION_TRACED:]), "None")
+                yield graph_number, graph, None if given in _CONSTANTS else given
 
 
 def _agreed(answers: Iterable[bool | None]) -> bool | None:

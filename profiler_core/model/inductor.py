@@ -29,6 +29,7 @@ class GraphNode(msgspec.Struct, frozen=True):
     shape: tuple[int, ...] | None = None  # None: not printed, symbolic, or no tensor
     dtype: str | None = None  # "f32", "bf16", "i64", "b8"
     arguments: tuple[str, ...] = ()  # names of nodes and placeholders, in order, as printed
+    owner: str = ""  # the value whose method is called or that is indexed: "x" of "x.view("
 
     @property
     def source(self) -> str:
@@ -74,6 +75,7 @@ class CompiledGraph(msgspec.Struct, frozen=True):
     module: str = ""  # path of the nn.Module that its frame is of; "": the model, or not known
     is_unnamed: bool = False  # a part of the model, and nothing says which; several may enter it
     placeholders: tuple[str, ...] = ()  # of dynamo's graph: "L_self_modules_conv1_parameters_…"
+    written_parts: dict[str, tuple[str, ...]] = {}  # value -> what dynamo's graph writes into it
     kernels: dict[str, KernelDefinition] = {}
     buffers: dict[str, tuple[tuple[int, ...], str]] = {}  # "buf3" -> shape, dtype ("f32")
     file_name: str = ""  # of the generated module, as logged; never opened

@@ -51,8 +51,56 @@ def test_compiled_attention_is_handed_a_mask_that_eager_leaves_out() -> None:
     assert len(traced) >= 12
     assert all(", attn_mask = attention_mask_1, " in arguments for arguments in traced)
     evidence, advice = slower_attention(bert())
-    assert evidence.endswith(HANDED)
+    assert HANDED in evidence
     assert advice.startswith("Leave the mask out as the baseline does.")
+
+
+def test_the_mask_that_the_graph_makes_is_no_argument_of_the_caller() -> None:
+    """ "Pass attention_mask=None" stood there, which is how the sample was captured.
+
+    The judge reads the printed graph backwards from the mask, by names alone.
+    """
+    signature, maker, *lines = judged_mask(SAMPLES / BERT[0])
+    assert "mask" not in signature
+    assert maker == "q_indices >= 0"
+    evidence, advice = slower_attention(bert())
+    assert "from none of its arguments" in evidence
+    for line in lines:  # masking_utils.py:90, and that of its arange
+        assert line in evidence
+    assert lines[0] in advice and "a newer version of transformers" in advice
+    assert "attention_mask=None" not in advice and "is_causal" not in advice
+
+
+def judged_mask(folder: Path) -> tuple[str, str, str, str]:
+    """Signature of the traced graph, what makes its mask, and the lines of that and of its start.
+
+    The graph as it is printed; values are followed by their names, without any of our readers.
+    """
+    (path,) = (folder / "torch_trace").iterdir()
+    log = gzip.decompress(path.read_bytes()).decode()
+    # The first printed graph with an attention is Dynamo's own.
+    graph = next(
+        text
+        for text in log.split("class GraphModule")[1:]
+        if f"_nn.{ATTENTION}(" in text and "def forward(self, L_" in text
+    )
+    value_of, line_of, line = {}, {}, ""
+    for row in graph.splitlines():
+        if file := re.match(r"\s*# File: .*/([^/]+:\d+) in ", row):
+            line = file[1]
+        elif value := re.match(r"\s+(\w+)(?:: \"[^\"]*\")? = (.*?)(?:;  .*)?$", row):
+            value_of.setdefault(value[1], value[2])
+            line_of.setdefault(value[1], line)
+    name = re.search(r"attn_mask = (\w+)", graph)[1]
+    chain = [name]
+    while names := [
+        other for other in re.findall(r"\w+", value_of[chain[-1]]) if other in value_of
+    ]:
+        (following,) = set(names)
+        chain.append(following)
+    maker = next(name for name in chain if re.search(r" [<>=&|]=? ", value_of[name]))
+    signature = re.search(r"def forward\((.*)\):", graph)[1]
+    return signature, value_of[maker], line_of[maker], line_of[chain[-1]]
 
 
 def edited(given: tuple[str, ...]) -> Facts:
@@ -90,14 +138,17 @@ def test_a_mask_that_the_baseline_is_handed_too() -> None:
         input_dims=pl.when(name.str.contains("attention")).then(with_mask).otherwise(dims)
     )
     evidence, advice = slower_attention(replace(case, baseline=replace(case.baseline, ops=ops)))
-    assert evidence.endswith("Attention is handed a mask here.")
-    assert advice.startswith("Of masks pass none that the operator can know by itself")
+    assert "Attention is handed a mask here. The graph makes it itself" in evidence
+    assert advice.startswith("Of masks hand over none where nothing is masked")
+    assert "is_causal" not in advice
 
 
 def test_without_a_log_it_stays_open() -> None:
     evidence, advice = slower_attention(replace(bert(), code=None))
     assert "mask" not in evidence
     assert advice.startswith("Where it is handed a mask: ") and "Without one: 16 bits" in advice
+    assert "one that you pass" in advice and "while it is traced" in advice
+    assert "is_causal" not in advice
 
 
 def test_the_mask_stands_where_torch_has_it() -> None:

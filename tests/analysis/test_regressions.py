@@ -96,7 +96,7 @@ def test_attention_in_parts_names_the_kernels_of_both_sides():
     lost_ns = sum(group.delta_ns for _, group in attention)
     assert finding.at_stake_ns == pytest.approx(lost_ns, rel=0.05)
     assert "fmha_cutlassF" in finding.evidence
-    assert "is_causal" in finding.advice
+    assert "16 bits" in finding.advice  # no log here: it may be a mask or the type
     assert regressed(facts(*RESNET)) == {}
 
 

@@ -18,9 +18,11 @@ from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.ledger.added_biases import biases_ns
 from profiler_core.analysis.ledger.folding import FoldedGroup, fold
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.mask_origins import MaskOrigin, mask_origin
 from profiler_core.analysis.span import spanned
 from profiler_core.analysis.tensor_cores import uses_tensor_cores
 from profiler_core.analysis.wording.groups import handed_sentence
+from profiler_core.analysis.wording.masks import OTHER_MASKS, origin_sentence, without_mask
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.units import format_count, format_duration
 
@@ -38,15 +40,6 @@ _ATOMIC = re.compile(r"tl\.atomic_add\(")
 _TF32 = re.compile(r"tf32|cutlass_80_tensorop_s1688(?:gemm|fprop|dgrad|wgrad)", re.I)
 
 _BESIDE = "kernels and generated code of both sides stand beside each other."
-_NO_MASK = (
-    "Leave the mask out as the baseline does. Code that looks whether a mask masks anything, as "
-    "that of transformers, cannot while it is traced: pass attention_mask=None where nothing is "
-    "masked, or is_causal=True."
-)
-_OTHER_MASKS = (
-    "pass none that the operator can know by itself (is_causal=True, or none where nothing is "
-    "masked), and other masks by flex_attention."
-)
 _IN_16_BITS = "16 bits, which flash attention takes."
 _HAND_THE_SAME = "Hand these operators the shapes and types that the baseline hands them."
 
@@ -93,9 +86,16 @@ def _masks(facts: Facts, lines: list[FoldedGroup]) -> tuple[str, str]:
         return " Attention is handed no mask here.", f"Compute it in {_IN_16_BITS}"
     if after != {True}:
         return "", ""
+    origin = _origin(facts, lines)
+    told = f" {sentence}" if (sentence := origin_sentence(origin)) else ""
     if {mask.before for mask in masks} == {False}:
-        return " Attention is handed a mask here, which the baseline leaves out.", _NO_MASK
-    return " Attention is handed a mask here.", f"Of masks {_OTHER_MASKS}"
+        handed = " Attention is handed a mask here, which the baseline leaves out."
+        return f"{handed}{told}", without_mask(origin)
+    return f" Attention is handed a mask here.{told}", f"Of masks {OTHER_MASKS}"
+
+
+def _origin(facts: Facts, lines: Iterable[FoldedGroup]) -> MaskOrigin | None:
+    return mask_origin(facts.code, (group for line in lines for group in line.groups))
 
 
 def _copies_layouts(_: Facts, group: FusionGroup) -> bool:
@@ -149,7 +149,7 @@ _CAUSES: tuple[_Cause, ...] = (
     _Cause(
         "slower_attention",
         "Attention left its fast path.",
-        f"Where it is handed a mask: {_OTHER_MASKS} Without one: {_IN_16_BITS}",
+        f"Where it is handed a mask: {OTHER_MASKS} Without one: {_IN_16_BITS}",
         _left_the_fast_attention,
         _masks,
     ),
@@ -192,7 +192,7 @@ def slower_groups(facts: Facts) -> Finding | None:
         lines,
         "slower_groups",
         f"Parts of the {spanned(facts.span)} are slower than in the baseline.",
-        _advice([_handed(facts, line) for line in lines]),
+        _advice(facts, lines),
     )
 
 
@@ -203,13 +203,15 @@ def _handed(facts: Facts, line: FoldedGroup) -> HandedMore | None:
     return handed_more(facts.ledger, line.numbers[0], facts.baseline, facts.trace)
 
 
-def _advice(handed: list[HandedMore | None]) -> str:
+def _advice(facts: Facts, lines: list[FoldedGroup]) -> str:
     """What to do about groups, by what each is handed more than in the baseline."""
-    causes = [more for more in handed if more is not None]
-    if not causes:
+    handed = [(line, more) for line in lines if (more := _handed(facts, line)) is not None]
+    if not handed:
         return f"No cause is seen in the files. Open these groups on Fusion: {_BESIDE}"
-    advice = _NO_MASK if all(more.is_mask for more in causes) else _HAND_THE_SAME
-    if len(causes) == len(handed):
+    advice = _HAND_THE_SAME
+    if all(more.is_mask and not more.before for _, more in handed):
+        advice = without_mask(_origin(facts, (line for line, _ in handed)))
+    if len(handed) == len(lines):
         return advice
     return f"{advice} Of the others no cause is seen: open them on Fusion, where {_BESIDE}"
 
@@ -275,9 +277,13 @@ def _kernels(line: FoldedGroup) -> str:
 
 def _more(facts: Facts, lines: list[FoldedGroup]) -> str:
     """What the groups of the evidence are handed more than in the baseline, each thing once."""
-    handed = [_handed(facts, line) for line in lines[:_SHOWN]]
-    sentences = dict.fromkeys(handed_sentence(more) for more in handed if more is not None)
-    return "".join(f" {sentence}" for sentence in sentences)
+    sentences: list[str] = []
+    for line in lines[:_SHOWN]:
+        more = _handed(facts, line)
+        if more is not None:
+            sentences.append(handed_sentence(more))
+            sentences.append(origin_sentence(_origin(facts, [line])) if more.is_mask else "")
+    return "".join(f" {sentence}" for sentence in dict.fromkeys(sentences) if sentence)
 
 
 def _place(line: FoldedGroup) -> str:

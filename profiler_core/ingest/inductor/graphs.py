@@ -29,6 +29,8 @@ _BOUND_NEXT = re.compile(r';\s+(?P<name>\w+)(?:\s*: "(?P<type>[^"]*)")? = ')
 _CALL = re.compile(r"([A-Za-z_][\w.]*)\(")
 _METHOD = re.compile(r"[\w.\]\[]+\.(\w+)\(")
 _INFIX = re.compile(r"[\w.\[\]]+ (\*\*|//|>=|<=|==|!=|<<|>>|[-+*/@><&|^%]) ")
+_OWNER = re.compile(r"(?!torch\.)([A-Za-z_]\w*)[.\[]")
+_INDEXED = re.compile(r"\s+([A-Za-z_]\w*)\[")
 _PREFIX = re.compile(r"([-~])\w+")
 _OF_PLACEHOLDER = re.compile(r"[lLgG]_\w+(?=[.\[])")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -57,6 +59,19 @@ def placeholder_names(text: str) -> tuple[str, ...]:
     """Names in the signature of a dynamo graph, which keep the case that the body's lose."""
     signature = _SIGNATURE.search(text)
     return tuple(_ARGUMENT.findall(signature["arguments"])) if signature else ()
+
+
+def written_parts(text: str) -> dict[str, tuple[str, ...]]:
+    """Value -> the values that a dynamo graph writes into parts of it, which are no nodes.
+
+    For instance: mask[(slice(None, 4, None),)] = fill;  setitem = mask;  mask = fill = None
+    """
+    written: dict[str, tuple[str, ...]] = {}
+    for row in text.splitlines():
+        owner, (_, assigned, value) = _INDEXED.match(row), row.partition("] = ")
+        if owner and assigned and (name := _NAME.match(value)):
+            written[owner[1]] = (*written.get(owner[1], ()), name[0])
+    return written
 
 
 def parse_type(annotation: str | None) -> tuple[tuple[int, ...] | None, str | None]:
@@ -98,7 +113,7 @@ def _nodes(text: str) -> Iterator[GraphNode]:
         shape, dtype = parse_type(annotation)
         yield GraphNode(
             name=name, target=target, file=file, line=line, function=function, code=code,
-            shape=shape, dtype=dtype, arguments=_arguments(value),
+            shape=shape, dtype=dtype, arguments=_arguments(value), owner=_owner(value),
         )  # fmt: skip
 
 
@@ -113,6 +128,11 @@ def _target(value: str) -> str:
     if prefix := _PREFIX.match(value):
         return {"-": "neg", "~": "bitwise_not"}[prefix[1]]
     return "getitem" if re.match(r"\w+\[", value) else ""
+
+
+def _owner(value: str) -> str:
+    owner = _OWNER.match(value)
+    return owner[1] if owner else ""
 
 
 def _arguments(value: str) -> tuple[str, ...]:

@@ -19,7 +19,12 @@ from profiler_core.ingest.inductor.autograd import at_users_lines
 from profiler_core.ingest.inductor.classes import agreed, guarded_classes
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
 from profiler_core.ingest.inductor.frames import frame_module, is_unnamed_part
-from profiler_core.ingest.inductor.graphs import placeholder_names, placeholder_shapes, read_graph
+from profiler_core.ingest.inductor.graphs import (
+    placeholder_names,
+    placeholder_shapes,
+    read_graph,
+    written_parts,
+)
 from profiler_core.ingest.inductor.parts import most_similar
 from profiler_core.ingest.torch_trace.records import payload_text, records
 from profiler_core.model.inductor import (
@@ -224,6 +229,7 @@ def _build(graph: _Graph) -> CompiledGraph:
         module=graph.module,
         is_unnamed=graph.is_unnamed,
         placeholders=placeholder_names(graph.dynamo),
+        written_parts=written_parts(dynamo),
         kernels=kernels,
         buffers={
             **placeholder_shapes(graph.post),
