@@ -15,7 +15,12 @@ from profiler_core.analysis.ledger.fragments import _pointers, pointer_roles
 from profiler_core.analysis.ledger.modules import _own_module
 from profiler_core.capture.child.compile_errors import diagnose
 from profiler_core.ingest.inductor.code import read_buffers, read_calls, read_kernels
-from profiler_core.ingest.inductor.graphs import placeholder_names, placeholder_shapes, read_graph
+from profiler_core.ingest.inductor.graphs import (
+    placeholder_names,
+    placeholder_shapes,
+    read_graph,
+    written_parts,
+)
 from profiler_core.ingest.kineto.wide_rows import _identifier
 from profiler_core.ingest.torch_logs.reader import read_torch_logs
 from profiler_core.markup import breakable
@@ -59,6 +64,7 @@ GRAPHS = {
     "type": '    a: "f' + "3" * N + '" = f(b)',
     "placeholder": 'a: "f' + "3" * N + '"',
     "signature": "def forward(" * 20_000,
+    "written parts": "  a[0] = b;  setitem = a\n" * 20_000 + "  a[" + "] = " * N,
 }
 MODULES = {
     "definition": "a = async_compile.triton(\n" * 20_000,
@@ -122,7 +128,9 @@ def test_a_generated_module(name: str) -> None:
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_graph(name: str) -> None:
-    read: tuple[Callable[[str], object], ...] = (read_graph, placeholder_names, placeholder_shapes)
+    read: tuple[Callable[[str], object], ...] = (
+        read_graph, placeholder_names, placeholder_shapes, written_parts,
+    )  # fmt: skip
     with within_cpu_time():
         for reader in read:
             reader(GRAPHS[name])

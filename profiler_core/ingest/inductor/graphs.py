@@ -66,12 +66,12 @@ def written_parts(text: str) -> dict[str, tuple[str, ...]]:
 
     For instance: mask[(slice(None, 4, None),)] = fill;  setitem = mask;  mask = fill = None
     """
-    written: dict[str, tuple[str, ...]] = {}
+    written: dict[str, list[str]] = {}
     for row in text.splitlines():
         owner, (_, assigned, value) = _INDEXED.match(row), row.partition("] = ")
         if owner and assigned and (name := _NAME.match(value)):
-            written[owner[1]] = (*written.get(owner[1], ()), name[0])
-    return written
+            written.setdefault(owner[1], []).append(name[0])
+    return {owner: tuple(names) for owner, names in written.items()}
 
 
 def parse_type(annotation: str | None) -> tuple[tuple[int, ...] | None, str | None]:
