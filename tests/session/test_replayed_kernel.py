@@ -16,7 +16,7 @@ from tests.reference import read_events
 
 RESNET = Path(__file__).resolve().parents[2] / "sample_traces" / "resnet50"
 N_STEPS = 5
-UNKNOWN = "is not known: the replay of a CUDA graph has no shapes, and no run beside it tells"
+UNKNOWN = "is not known: the replay of a CUDA graph has no shapes, and no products of the baseline"
 
 
 def flops_of(call: dict[str, Any]) -> int:

@@ -169,12 +169,12 @@ def missing_of_kernel_runs(
     """One sentence for each thing that the runs' files do not tell of a kernel.
 
     Those in `unsized` run it in convolutions whose strides and paddings are not recorded, those in
-    `without_flops` replay it, and no run beside them tells which products it computes.
+    `without_flops` replay it, and no products of the baseline are surely matched with it.
     """
     sentences = (
         (not without_flops, f"How many operations it computes in {listed(without_flops)} is not "
-         "known: the replay of a CUDA graph has no shapes, and no run beside it tells for sure "
-         "which products these are."),
+         "known: the replay of a CUDA graph has no shapes, and no products of the baseline are "
+         "surely matched with it."),
         (not unsized, f"Bytes of {listed(unsized)} are not known: the shape of a convolution's "
          "result takes its stride and padding, which were not recorded."),
         (has_arguments or not has_unsized_list, _NO_LONG_LISTS),
