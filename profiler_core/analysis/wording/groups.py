@@ -144,8 +144,8 @@ def beside_sentence(shares: Mapping[str, float]) -> str:
     times += [f"{format_share(shares[run])} in {run}" for run in others]
     return (
         f"Collectives run beside {listed(times)}, in calls of kernels and shapes of which none "
-        "runs without one: what these cost alone is not known, and a difference may be that more of a "
-        "call lies beside one."
+        "runs without one: what these cost alone is not known, and a difference may be that more "
+        "of a call lies beside one."
     )
 
 
