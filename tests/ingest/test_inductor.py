@@ -60,6 +60,22 @@ def test_nodes_of_a_printed_graph():
     assert nodes["neg"].source == ""
 
 
+def test_what_a_node_is_handed_without_the_words_of_a_device():
+    """A graph with a node `index`: the `index=0` of a device gave any node its shape."""
+    values = {
+        "ge.to(device(type='cuda', index=0));  ge = None": ("ge",),
+        "l_args_1_.to(device = device(type='cuda', index=0), dtype = torch.bool)": ("l_args_1_",),
+        "torch.arange(8, device = device(type='cuda', index=0))": (),
+        "mask[(rows, columns)]": ("mask", "rows", "columns"),
+        "mask[rows]": ("mask", "rows"),
+        "view.transpose(1, 2)": ("view",),
+        "torch.ops.aten.index.Tensor(mask, [rows, columns])": ("mask", "rows", "columns"),
+    }
+    rows = [f"    node_{number} = {value}" for number, value in enumerate(values)]
+    nodes = read_graph("\n".join(rows))
+    assert [node.arguments for node in nodes] == list(values.values())
+
+
 CODE = """
 triton_poi_fused_relu_0 = async_compile.triton('triton_poi_fused_relu_0', '''
 import triton

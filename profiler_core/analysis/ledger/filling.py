@@ -8,6 +8,7 @@ is worth (`python -m tests.analysis.ledger.judge --ablation`).
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from profiler_core.analysis.ledger.gap import Gap
@@ -22,6 +23,8 @@ _OF_CONVOLUTION = re.compile(r"fft|flip_filter|gemm_cf32|winograd|cudnn|reduced_
 # of a network far more.
 _ARRANGING = frozenset(("cat", "clone", "cast"))  # operators that only arrange memory
 MOST_AT_A_PLACE = 12
+_HOST_READS = frozenset(("is_nonzero", "item", "_local_scalar_dense"))
+_CONDITIONS = frozenset(("all", "any"))  # of all values: `bool(mask.all())`
 
 
 def line_of_candidate(gap: Gap) -> None:
@@ -142,6 +145,23 @@ def kernel_of_library(gap: Gap) -> None:
             gap.tie(beside[0][0], y, "position")
 
 
+def asked_by_host(gap: Gap) -> None:
+    """A condition of Python on a tensor's value, where the graph hands the host none.
+
+    Dynamo decides it while it traces, or leaves it out: `if mask.all():`. No kernel between the
+    same two matches is it, whatever else stands there alone.
+    """
+    ops = {y.op for y in gap.candidate}
+    if not any(y.node for y in gap.candidate) or ops & (_HOST_READS | _CONDITIONS):
+        return
+    for before, x in pairwise((None, *gap.baseline)):
+        if x is None or x.op not in _HOST_READS:
+            continue
+        for part in (before, x) if before is not None and before.op in _CONDITIONS else (x,):
+            if gap.untied((part,)):
+                gap.leave_out(part)
+
+
 def alone_in_place(gap: Gap) -> None:
     """What stands alone in the same place: without a match beside it there is no place."""
     left = gap.untied(gap.baseline)
@@ -180,6 +200,7 @@ RULES = (
     ),
     Rule("names_candidate", "likewise, for kernels beyond the first", names_candidate),
     Rule("kernel_of_library", "a library's operator may be several kernels", kernel_of_library),
+    Rule("asked_by_host", "a graph that hands the host no value decides nothing", asked_by_host),
     Rule("alone_in_place", "nothing else stands between the same two matches", alone_in_place),
 )
 

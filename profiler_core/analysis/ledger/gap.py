@@ -38,3 +38,8 @@ class Gap:
         self.tied |= {id(baseline), id(candidate)}
         tie_items(self.match, baseline, candidate, evidence)
         label_items(baseline, candidate, self.labels)
+
+    def leave_out(self, baseline: Item) -> None:
+        """The candidate does not do this work."""
+        self.tied.add(id(baseline))
+        self.match.removed.update(baseline.units)

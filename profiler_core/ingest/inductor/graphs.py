@@ -32,7 +32,7 @@ _INFIX = re.compile(r"[\w.\[\]]+ (\*\*|//|>=|<=|==|!=|<<|>>|[-+*/@><&|^%]) ")
 _OWNER = re.compile(r"(?!torch\.)([A-Za-z_]\w*)[.\[]")
 _INDEXED = re.compile(r"\s+([A-Za-z_]\w*)\[")
 _PREFIX = re.compile(r"([-~])\w+")
-_OF_PLACEHOLDER = re.compile(r"[lLgG]_\w+(?=[.\[])")
+_NO_NODE = re.compile(r"\bdevice\([^()]*\)|torch\.[\w.]+|\b\w+ = ")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _TYPE = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<shape>[^\]]*)\]")
 _SIGNATURE = re.compile(r"^[^\S\n]*def forward\((?P<arguments>[^\n]*)\):", re.MULTILINE)
@@ -137,6 +137,6 @@ def _owner(value: str) -> str:
 
 def _arguments(value: str) -> tuple[str, ...]:
     inner = value.partition("(")[2] or value
-    if owner := _OF_PLACEHOLDER.match(value):  # `l_self_parameters_weight_[…]`: a use of it as well
-        inner = f"{owner[0]} {inner}"
-    return tuple(_NAME.findall(re.sub(r"torch\.[\w.]+|\b\w+ = ", " ", inner)))
+    if inner is not value:
+        inner = f"{_owner(value)} {inner}"  # `ge.to(…)`, `weight[(…)]`
+    return tuple(_NAME.findall(_NO_NODE.sub(" ", inner)))

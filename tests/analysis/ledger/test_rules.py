@@ -46,3 +46,19 @@ def test_what_stands_between_two_matches_is_one_thing_only_while_it_is_short():
 
     assert [tied(n) for n in (1, 12)] == [1, 12]
     assert tied(13) == tied(40) == 0
+
+
+def test_a_condition_of_python_on_a_value_is_in_no_kernel_of_a_graph():
+    """`if mask.all():` in the library's code, which Dynamo leaves out: nothing computes it."""
+    around = [(item("cast", 90), item("cast", 91, node="to")), (item("mm", 92), item("mm", 93))]
+    guard = [item("all", 0), item("is_nonzero", 1)]
+
+    def left_out(*nodes: Item) -> set[int]:
+        match = Match()
+        fill(Gap([*guard, item("masked", 2)], list(nodes), around, "forward", match, ({}, {})))
+        assert {tie.baseline for tie in match.ties} >= {(2,)}
+        return match.removed
+
+    assert left_out(item("arange", 50, node="arange")) == {0, 1}
+    assert left_out(item("any", 50, node="any")) == set()  # may be what is asked for
+    assert left_out(item("fused", 50)) == set()  # known by its name alone
