@@ -7,7 +7,7 @@ from dataclasses import replace
 from profiler_core.analysis.categories import CATEGORIES
 from profiler_core.analysis.compilation.compiled_calls import lookup_spans
 from profiler_core.analysis.compilation.graph_break_cost import BreakCost
-from profiler_core.analysis.compilation.recompiles import RecompileReport
+from profiler_core.analysis.compilation.recompiles import RecompileGroup, recompile_groups
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import LostGain
 from profiler_core.analysis.finding_rules.facts import Facts, Finding, Rule, kernel_items
@@ -16,6 +16,7 @@ from profiler_core.analysis.item import Item, break_item, skip_item
 from profiler_core.analysis.memory.frames import place
 from profiler_core.analysis.what_if.change import Change
 from profiler_core.analysis.what_if.prediction import Prediction
+from profiler_core.analysis.wording.breaks import FOR_NEW_INPUTS, limited_name
 from profiler_core.analysis.wording.compilation import unpriced_clause
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.model.compilation import Frame
@@ -154,23 +155,39 @@ def recompiles(facts: Facts) -> Finding | None:
     if report is None or not report.recompiles:
         return None
     n = len(report.recompiles)
-    events = [each.event for each in report.recompiles]
-    first = events[0]
-    guard = first.reasons[0].guard if first.reasons else "no reason logged"
-    limit = (
-        " The recompile limit was reached: the rest runs eager." if report.log.limit_hits else ""
-    )
+    groups = recompile_groups(report.recompiles)
     return Finding(
         key="recompiles",
         title=f"{n} recompilation{'s' if n > 1 else ''}.",
-        evidence=f"{first.function}: {guard}.{limit}{_untimed(report)}",
-        advice=_each_cause(report.recompiles),
+        evidence=f"{_recompiled(groups[0], n)}{_limit(report)}{_untimed(report)}",
+        advice=_each_cause(groups),
         page="compilation",
         one_off_ns=report.recompile_ns,
         is_one_off_at_least=report.n_untimed_recompiles > 0,
-        weight="first" if limit else "by time",
-        locations=tuple(dict.fromkeys(Frame(e.file, e.line, e.function) for e in events)),
+        weight="first" if report.limited else "by time",
+        locations=tuple(dict.fromkeys(Frame(g.file, g.line, g.function) for g in groups)),
     )
+
+
+def _recompiled(group: RecompileGroup, n: int) -> str:
+    """Of the dearest function and cause: where, which guards, how many of all, and how long."""
+    guards = group.guards
+    guard = guards[0] if guards else "no reason logged"
+    further = f" and {format_count(len(guards) - 1)} more" if len(guards) > 1 else ""
+    took = "" if group.cost_ns is None else f", {format_duration(group.cost_ns)}"
+    share = f" ({len(group.recompiles)} of {n}{took})" if len(group.recompiles) < n else ""
+    return f"{group.function} ({place(group.file, group.line)}): {guard}{further}{share}."
+
+
+def _limit(report: CompilationReport) -> str:
+    """Which function met the recompile limit, and at which guard; "" where none did."""
+    if not report.limited:
+        return ""
+    first, *others = report.limited
+    last = f", last at {first.last_reason}" if first.last_reason else ""
+    more = f", and {format_count(len(others))} more" if others else ""
+    runs = "these run eager for new inputs" if others else f"it {FOR_NEW_INPUTS}"
+    return f" The recompile limit was reached by {limited_name(first)}{last}{more}: {runs}."
 
 
 def _untimed(report: CompilationReport) -> str:
@@ -183,9 +200,9 @@ def _untimed(report: CompilationReport) -> str:
     return f" At least {least}: how long {untimed} of them took is not known."
 
 
-def _each_cause(reports: Sequence[RecompileReport]) -> str:
+def _each_cause(groups: Sequence[RecompileGroup]) -> str:
     """What to change, for each cause once: an attribute is no shape, and cannot be marked so."""
-    return " ".join(dict.fromkeys(report.cause.change for report in reports))
+    return " ".join(dict.fromkeys(group.cause.change for group in groups))
 
 
 def cudagraphs_skipped(facts: Facts) -> Finding | None:
