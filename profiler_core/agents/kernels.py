@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from profiler_core.agents.answer import FEW_ROWS, Page, page
 from profiler_core.agents.runs import path_of, run_at
+from profiler_core.analysis.dossier.launching import calls_in_steps, launching_calls
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.answers.counters import CountedKernel, CountersTotals, counters_answer
@@ -51,7 +52,9 @@ class KernelAnswer(KernelRow, frozen=True, kw_only=True):
     """One kernel with a page of its generated code."""
 
     n_steps: Annotated[int, means("profiled steps, which totals are over")]
-    compile_id: Annotated[str | None, means("of the graph that it is in")]
+    compile_id: Annotated[
+        str | None, means("of the graph that launches it in the profiled steps; of several all")
+    ]
     code: Annotated[str | None, means("a page of it; null where no log has it")]
     note: str | UnsetType = UNSET
     inputs: Annotated[tuple[str, ...] | UnsetType, means("`name: shape`")] = UNSET
@@ -174,6 +177,12 @@ def _number(totals: Sequence[KernelTotal], wanted: int | str, run: str) -> int:
 
 def _definition(run: Run, name: str) -> tuple[KernelDefinition | None, str | None]:
     code = run.code
+    side = run.material.ledger_side
+    if code is not None and side is not None:
+        calls = calls_in_steps(code, name, lambda: launching_calls(side))
+        if calls and (definition := calls[0][0].kernels.get(name)) is not None:
+            ids = [graph.compile_id for graph, _ in calls if graph.kernels.get(name) == definition]
+            return definition, ", ".join(dict.fromkeys(ids))
     for graph in code.graphs if code else ():
         for kernel_name, definition in graph.kernels.items():
             # On the CPU the trace says graph_0_cpp_fused_…, the module cpp_fused_….

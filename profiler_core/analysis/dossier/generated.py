@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from profiler_core.analysis.dossier.record import GeneratedCode
+from profiler_core.analysis.dossier.record import Arguments, GeneratedCode
 from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode, InductorLog
@@ -20,6 +21,7 @@ _STORE = re.compile(
 )
 
 _LIBRARY = "Calls of a library"
+_MOST_GRAPHS = 4
 _OUT = "out"  # names of arguments stand among those of buffers
 
 
@@ -105,15 +107,27 @@ def generated_of_calls(
 ) -> tuple[GeneratedCode, ...]:
     """Calls of libraries as one piece, then each generated kernel once, as they are called.
 
-    Graphs name their kernels apart from each other: one name may be of several sources.
+    Graphs name their kernels apart from each other: one name may be of several sources, and one
+    source of several graphs.
     """
     kernels: dict[tuple[str, str], GeneratedCode] = {}
+    graphs: dict[tuple[str, str], dict[str, None]] = {}
     for graph, call in calls:
         if call.name in graph.kernels:
             code = generated_code(graph, call.name)
             kernels.setdefault((code.name, code.text), code)
+            graphs.setdefault((code.name, code.text), {})[code.graph] = None
     library = library_calls(calls)
-    return (*((library,) if library is not None else ()), *kernels.values())
+    return (
+        *((library,) if library is not None else ()),
+        *(replace(code, graph=_first(list(graphs[key]))) for key, code in kernels.items()),
+    )
+
+
+def _first(graphs: Sequence[str]) -> str:
+    """For instance: 1/0 inference, 1/1 inference and 6 more."""
+    more = len(graphs) - _MOST_GRAPHS
+    return ", ".join(graphs[:_MOST_GRAPHS]) + (f" and {more} more" if more > 0 else "")
 
 
 def buffers_of_call(graph: CompiledGraph, call: GeneratedCall) -> tuple[str, str]:
@@ -214,3 +228,22 @@ def _line(graph: CompiledGraph, call: GeneratedCall) -> str:
     """The call as it stands in the generated module; its name where that was not logged."""
     lines = graph.code.splitlines()
     return lines[call.line - 1].strip() if 0 < call.line <= len(lines) else call.name
+
+
+def with_outputs(
+    arguments: tuple[Arguments, ...], calls: Sequence[tuple[CompiledGraph, GeneratedCall]]
+) -> tuple[Arguments, ...]:
+    """What the log says of the buffers of a generated kernel, unless traces and its code say all.
+
+    Args:
+        arguments: of the traces, with outputs where the code tells which of the tensors these are.
+        calls: of the kernel, by the log.
+    """
+    if any(entry.outputs for entry in arguments):
+        return arguments
+    described = dict.fromkeys(buffers_of_call(graph, call) for graph, call in calls)
+    named = [(inputs, outputs) for inputs, outputs in described if inputs and outputs]
+    if not named:
+        return arguments
+    label, operator = (arguments[0].label, arguments[0].operator) if arguments else ("", "")
+    return tuple(Arguments(label, operator, inputs, outputs) for inputs, outputs in named)

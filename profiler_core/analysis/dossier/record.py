@@ -108,7 +108,7 @@ class GeneratedCode:
     language: str
     text: str
     stores: frozenset[int] = frozenset()  # 1-based lines of `text` that store its results
-    graph: str = ""  # "0/0 forward"
+    graph: str = ""  # "0/0 forward"; of several, "1/0 inference, 1/1 inference"
 
 
 @dataclass(frozen=True)

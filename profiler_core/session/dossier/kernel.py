@@ -8,10 +8,9 @@ from profiler_core.analysis.categories import CATEGORIES, PRODUCT_CATEGORIES
 from profiler_core.analysis.counters.kernels import KernelCounters
 from profiler_core.analysis.dossier.callers import callers_on_cpu
 from profiler_core.analysis.dossier.generated import (
-    buffers_of_call,
-    calls_of_kernel,
     generated_of_calls,
     roles_of_calls,
+    with_outputs,
 )
 from profiler_core.analysis.dossier.kernel_products import is_product_helper, kernel_products
 from profiler_core.analysis.dossier.launches import (
@@ -21,6 +20,7 @@ from profiler_core.analysis.dossier.launches import (
     takes_lists,
     takes_unsized_lists,
 )
+from profiler_core.analysis.dossier.launching import calls_in_steps, launching_calls
 from profiler_core.analysis.dossier.record import (
     Arguments,
     Dossier,
@@ -96,7 +96,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     places = places_of_kernel(comparison, row.name)
     generated_calls = [call for side in present for call in side.generated_calls]
     recorded = tuple(entry for side in present for entry in side.arguments)
-    arguments = _with_outputs(recorded, generated_calls)
+    arguments = with_outputs(recorded, generated_calls)
     computes = what_computes([op for side in present for op in side.products])
     return Dossier(
         item=item,
@@ -339,8 +339,16 @@ class _Side:
 
     @property
     def generated_calls(self) -> list[tuple[CompiledGraph, GeneratedCall]]:
-        code = self.run.material.code
-        return calls_of_kernel(code, self.calls.name) if code is not None else []
+        material = self.run.material
+        code, side = material.code, material.ledger_side
+        if code is None or side is None:
+            return []
+        asked = ("launching calls", self.number)
+        return calls_in_steps(
+            code,
+            self.calls.name,
+            lambda: self.comparison.answer(asked, lambda: launching_calls(side)),
+        )
 
 
 def _on_timeline(sides: Sequence[_Side]) -> tuple[TimelineEvent, ...]:
@@ -379,22 +387,3 @@ def _told(
     of = comparison.asked_or_first(item.of)
     in_order = sorted(sides, key=lambda side: side.number == of)
     return in_order, in_order[-1:]
-
-
-def _with_outputs(
-    arguments: tuple[Arguments, ...], calls: Sequence[tuple[CompiledGraph, GeneratedCall]]
-) -> tuple[Arguments, ...]:
-    """What the log says of the buffers of a generated kernel, unless traces and its code say all.
-
-    Args:
-        arguments: of the traces, with outputs where the code tells which of the tensors these are.
-        calls: of the kernel, by the log.
-    """
-    if any(entry.outputs for entry in arguments):
-        return arguments
-    described = dict.fromkeys(buffers_of_call(graph, call) for graph, call in calls)
-    named = [(inputs, outputs) for inputs, outputs in described if inputs and outputs]
-    if not named:
-        return arguments
-    label, operator = (arguments[0].label, arguments[0].operator) if arguments else ("", "")
-    return tuple(Arguments(label, operator, inputs, outputs) for inputs, outputs in named)
