@@ -80,5 +80,5 @@ with page(SPEC):
     with why:
         if number is not None:
             show_why(choice, number, below_chart)
-        elif not choice.candidates:
+        else:
             show_run_findings(choice)

@@ -20,8 +20,15 @@ from profiler_core.analysis.environment import Difference, differences, is_anoth
 from profiler_core.analysis.host_load import busiest
 from profiler_core.analysis.per_step import PerStep
 from profiler_core.analysis.replayed import categories_of_replays, known_categories
-from profiler_core.analysis.side import Side, is_empty, unmarked, whole_memory, whole_steps
-from profiler_core.analysis.span import PER_STEP, Span, common_span
+from profiler_core.analysis.side import (
+    Side,
+    compared_span,
+    is_empty,
+    unmarked,
+    whole_memory,
+    whole_steps,
+)
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.step_time import (
     StepTime,
     compare_profiled,
@@ -116,8 +123,8 @@ class ComparedNumbers:
 
     @property
     def span(self) -> Span:
-        """What numbers of all traces beside each other are of."""
-        return common_span(side.span for side in (self.baseline, *self.sides))
+        """What numbers of all traces beside each other are of: no cut trace has any here."""
+        return compared_span((self.baseline, *self.sides))
 
 
 def compare(
@@ -199,7 +206,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         baseline_compiled=None if candidate.compiled_by_script else baseline.compiled_by_script,
         throughput=(baseline.throughput, candidate.throughput),
         compiled_nothing=candidate.compiled_nothing,
-        span=common_span((baseline.span, candidate.span)),
+        span=compared_span((baseline, candidate)),
     )
 
 

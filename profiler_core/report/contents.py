@@ -29,7 +29,7 @@ class Contents:
     jobs: tuple[Job | None, ...]  # of all runs; None: it ran as one process
     kernels: tuple[KernelRow, ...]  # of the runs in kernel_runs
     kernels_span: Span  # what their times are of: "per step", or of a cut trace "in the trace"
-    kernel_runs: tuple[int, ...]  # places of the runs that have a trace
+    kernel_runs: tuple[int, ...]  # places of the runs with a trace, on GPUs where one is
     made_at: str  # ISO 8601, UTC
     alone: RunFindings | None = None  # of the only run; None: there are candidates
     left_out: tuple[str, ...] = ()  # what the numbers leave out, one sentence each
@@ -92,7 +92,8 @@ def gather(comparison: Comparison, *, now: datetime | None = None) -> Contents:
         comparison: a baseline, with candidates or alone.
         now: when the report is made; this moment by default.
     """
-    kernels, span = comparison.kernels_told(comparison.traced)
+    kernel_runs = comparison.on_one_axis(comparison.traced)
+    kernels, span = comparison.kernels_told(kernel_runs)
     moment = (now or datetime.now(UTC)).astimezone(UTC)
     return Contents(
         comparison=comparison.numbers,
@@ -105,7 +106,7 @@ def gather(comparison: Comparison, *, now: datetime | None = None) -> Contents:
         jobs=tuple(run.job for run in comparison.runs),
         kernels=kernels,
         kernels_span=span,
-        kernel_runs=comparison.traced,
+        kernel_runs=kernel_runs,
         made_at=moment.isoformat(timespec="seconds"),
         alone=None if comparison.pairs else comparison.baseline.alone,
         left_out=comparison.left_out,

@@ -110,8 +110,9 @@ def _fusion_map(subject: Subject, colors: Palette) -> Figure | None:
 
 def _kernels(subject: Subject, colors: Palette) -> Figure | None:
     comparison = subject.comparison
-    labels = [comparison.labels[run] for run in comparison.traced]
-    rows, span = comparison.kernels_told(comparison.traced)
+    runs = comparison.on_one_axis(comparison.traced)
+    labels = [comparison.labels[run] for run in runs]
+    rows, span = comparison.kernels_told(runs)
     return kernel_bars(labels, rows, colors, span=span) if rows else None
 
 

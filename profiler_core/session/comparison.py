@@ -18,7 +18,7 @@ from profiler_core.analysis.compilation.skipped_frames import Other, others_of
 from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
 from profiler_core.analysis.run_labels import Labelled, run_labels
 from profiler_core.analysis.shared_categories import sides_of
-from profiler_core.analysis.side import Side, compared_span
+from profiler_core.analysis.side import Side
 from profiler_core.analysis.span import PER_STEP, Span, common_span
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.verdict import leading
@@ -176,6 +176,15 @@ class Comparison:
         """Indices of the runs that have a readable trace."""
         return tuple(index for index, side in enumerate(self.sides) if side.summary is not None)
 
+    def on_one_axis(self, runs: Sequence[int]) -> tuple[int, ...]:
+        """Of some runs of `traced`, those whose kernels can stand beside each other.
+
+        Those with kernels of a GPU where any has some: a host's operators are no kernels.
+        """
+        kinds = {run: side.summary.device_kind for run in runs if (side := self.sides[run]).summary}
+        on_gpu = tuple(run for run in runs if kinds.get(run) == "gpu")
+        return on_gpu or tuple(runs)
+
     @property
     def kernels(self) -> tuple[KernelRow, ...]:
         """The kernels of the runs in `traced`, by name."""
@@ -192,16 +201,11 @@ class Comparison:
 
     @property
     def span(self) -> Span:
-        """What the numbers of all traces beside each other are of: "per step".
+        """What the numbers of all traces beside each other are of, as their own heads say.
 
-        Of all that is in the traces where one of them has no whole steps.
+        A cut trace has none, nor has one that alone marks no steps: the others' stay per step.
         """
         return self.numbers.span
-
-    @property
-    def compared_span(self) -> Span:
-        """The same of what is compared: no cut trace, and none that alone marks no steps."""
-        return compared_span(self.sides)
 
     def kernels_told(self, runs: Sequence[int]) -> tuple[tuple[KernelRow, ...], Span]:
         """The kernels of some runs, and what their times are of, as `span` of these alone.

@@ -53,7 +53,7 @@ def search_index(comparison: Comparison, of: int | None = None) -> SearchIndex:
             _has_log(comparison),
             _n_merged(comparison),
             _nameless(comparison),
-            comparison.compared_span,
+            comparison.span,
         ),
     )
 

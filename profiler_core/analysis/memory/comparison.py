@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from profiler_core.analysis.ledger.result import FusionLedger
-from profiler_core.analysis.memory.report import MemoryReport
+from profiler_core.analysis.memory.report import MemoryReport, span_beside
 from profiler_core.analysis.memory.vanished import Vanished, vanished_by_group, vanished_by_source
-from profiler_core.analysis.span import PER_STEP, Span, common_span
+from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.errors import FusionscopeError
 
 
@@ -39,7 +39,7 @@ class MemoryComparison:
     held: tuple[Held, Held] | None = None  # what the reserved peaks consist of
     # What the profiled steps make at most, where the allocator's peak is of other steps; else None.
     of_profiled_bytes: tuple[int | None, int | None] = (None, None)
-    span: Span = PER_STEP  # IN_TRACE: a trace marks no steps, and all that it holds is its "step"
+    span: Span = PER_STEP  # IN_TRACE: no trace marks steps, and all that it holds is its "step"
 
 
 def compare_memory(
@@ -70,7 +70,7 @@ def compare_memory(
         vanished=vanished,
         problem=problem,
         held=_both_held(baseline, candidate) if peak_of == "reserved" else None,
-        span=common_span((baseline.span, candidate.span)),
+        span=span_beside((baseline, candidate)),
     )
 
 

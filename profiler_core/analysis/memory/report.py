@@ -1,5 +1,6 @@
 """Everything about one run's memory, from as many of its files as there are."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import polars as pl
@@ -12,7 +13,7 @@ from profiler_core.analysis.memory.live import LiveSet, live_at_peak
 from profiler_core.analysis.memory.segments import Segments, segments_of
 from profiler_core.analysis.memory.snapshot import SnapshotHistory, history_of
 from profiler_core.analysis.recording import TORCH, recorded_by
-from profiler_core.analysis.span import PER_STEP, Span
+from profiler_core.analysis.span import IN_TRACE, PER_STEP, Span
 from profiler_core.analysis.steps import span_of
 from profiler_core.analysis.work import host_steps
 from profiler_core.model.memory_snapshot import MemorySnapshot
@@ -72,6 +73,15 @@ class MemoryReport:
     def is_empty(self) -> bool:
         """No file says anything about this run's memory."""
         return self.peaks.source is None and self.curve is None and self.segments is None
+
+
+def span_beside(reports: Iterable[MemoryReport]) -> Span:
+    """What amounts of these runs beside each other are of: one step, where any has whole ones.
+
+    A run whose own span is another one has no such amount there.
+    """
+    spans = {report.span for report in reports if report.curve or report.live or report.history}
+    return PER_STEP if PER_STEP in spans or not spans else IN_TRACE
 
 
 def memory_report(

@@ -48,6 +48,14 @@ def how_to_get_work(trace: WithoutWork) -> str:
     return trace.missing[0] if trace.missing else RECORD_IT
 
 
+def not_beside_kernels(label: str) -> str:
+    """Why a run is missing where others have kernels of a GPU."""
+    return (
+        f"The trace of {label} holds operators with their time on the host, and no kernel of a "
+        "GPU: beside kernels they are not shown."
+    )
+
+
 def _some(parts: list[str]) -> str:
     n_more = len(parts) - _MOST_KINDS
     return listed([*parts[:_MOST_KINDS], f"{n_more} other kinds"] if n_more > 1 else parts)

@@ -8,6 +8,7 @@ from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.rows.categories import calls_head, category_rows
 from profiler_core.analysis.rows.table import Cell, Table
+from profiler_core.analysis.wording.without_work import not_beside_kernels
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.figures.theme import LIGHT
 from profiler_core.report.contents import Contents
@@ -31,7 +32,13 @@ def kernels(contents: Contents, charts: Charts) -> Mapping[str, Any] | None:
         "span": span,
         "chart": charts.chart(kernel_bars(labels, rows, LIGHT, span=span), alt),
         "table": Table(heads, _rows(rows[:_MOST]), max(0, len(rows) - _MOST)),
+        "left_out": [
+            not_beside_kernels(side.label)
+            for run, side in enumerate(contents.sides)
+            if run not in contents.kernel_runs and side.summary and side.summary.n_kernels
+        ],
         "heads": heads[1:],
+        "categories_span": contents.comparison.span,
         "categories": category_rows([contents.sides[run] for run in contents.kernel_runs]),
     }
 

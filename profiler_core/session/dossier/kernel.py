@@ -109,10 +109,10 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
             names_run=len(comparison.pairs) > 1,
         ),
         about=(
-            *copies_about(groups, comparison.compared_span),
+            *copies_about(groups, comparison.span),
             *inside_about(times),
             *about_its_place(pair, row.name, times),
-            *_about(row, present, _launches(told), comparison.compared_span),
+            *_about(row, present, _launches(told), comparison.span),
         ),
         times=times,
         modules=modules_at(places),
@@ -334,7 +334,7 @@ class _Side:
         job = self.run.job
         rows = [] if job is None else job.collectives
         of_kind = [row for row in rows if row.kind == kind_of(self.calls.name)]
-        span = self.comparison.compared_span
+        span = self.comparison.span
         return collective_sentence(self.label, of_kind[0], span) if len(of_kind) == 1 else ""
 
     @property

@@ -50,7 +50,7 @@ def _made(comparison: Comparison, item: Item) -> Dossier:
     every = findings_about(comparison, item)
     if made.advice is not None:  # its own; that of a finding about several may be for another
         every = tuple(replace(each, finding=replace(each.finding, advice="")) for each in every)
-    span = comparison.compared_span
+    span = comparison.span
     made = replace(made, findings=every, is_of_cpu=_is_of_cpu(comparison), span=span)
     return _beside_one(made, item.candidate) if len(comparison.pairs) > 1 else made
 

@@ -59,7 +59,7 @@ def caller_dossier(
         about=(f"It is in the function {first.function}.",) if first.function else (),
         relations=(called,),
         sources=_sources(label, [comparison.runs[number] for number in found]),
-        missing=(missing_of_held(comparison.compared_span, is_caller=bool(called.entries)),),
+        missing=(missing_of_held(comparison.span, is_caller=bool(called.entries)),),
     )
 
 

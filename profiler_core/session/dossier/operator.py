@@ -79,12 +79,12 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         answer=operator_answer(
             times,
             what_computes([op for op in named if op.name in PRODUCTS]),
-            comparison.compared_span,
+            comparison.span,
             is_one_of_many=pair is not None and len(comparison.pairs) > 1,
             callers=callers,
         ),
         about=(
-            *copies_about(groups, comparison.compared_span),
+            *copies_about(groups, comparison.span),
             *inside_about((*times, *further)),
             *callers_about(callers),
             *dict.fromkeys(about),  # each candidate says the same of the baseline

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from profiler_core.analysis.in_its_place import in_its_place
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ranks.job_summary import beside_a_collective
+from profiler_core.analysis.wording.without_work import not_beside_kernels
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
+from profiler_core.session.comparison import Comparison
 from profiler_core.session.pair import Pair
 from profiler_core.session.run import Run
 from profiler_core.store.library import Entry
@@ -118,7 +120,7 @@ def kernels_of(choice: Choice) -> Kernels:
     if not shown:
         problem, remedy = problems[-1]
         raise NothingToAnalyse(problem, remedy=remedy)
-    shown = _on_one_axis(shown)
+    shown = _on_one_axis(comparison, shown)
     sides = (comparison.numbers.baseline, *comparison.numbers.sides)
     unmarked = tuple(run.label for run in shown if sides[run.number].is_unmarked)
     rows, span = comparison.kernels_told([run.number for run in shown])
@@ -126,14 +128,10 @@ def kernels_of(choice: Choice) -> Kernels:
     return Kernels(rows, tuple(shown), span, unmarked, pair)
 
 
-def _on_one_axis(shown: list[ShownRun]) -> list[ShownRun]:
+def _on_one_axis(comparison: Comparison, shown: list[ShownRun]) -> list[ShownRun]:
     """The runs with kernels of a GPU where there are any; a card for each of the others then."""
-    on_gpu = [run for run in shown if run.run.required_summary().device_kind == "gpu"]
-    for run in shown if on_gpu else ():
-        if run not in on_gpu:
-            problem_card(
-                f"The trace of {run.label} holds operators with their time on the host, and no "
-                "kernel of a GPU: beside kernels they are not shown.",
-                f"Choose {run.label} alone to see them.",
-            )
-    return on_gpu or shown
+    together = comparison.on_one_axis([run.number for run in shown])
+    for run in shown:
+        if run.number not in together:
+            problem_card(not_beside_kernels(run.label), f"Choose {run.label} alone to see them.")
+    return [run for run in shown if run.number in together]

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.memory.comparison import MemoryComparison
-from profiler_core.analysis.memory.report import MemoryReport
+from profiler_core.analysis.memory.report import MemoryReport, span_beside
 from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
-from profiler_core.analysis.span import common_span, spanned
+from profiler_core.analysis.span import spanned
 from profiler_core.analysis.wording.memory import bound, headline, through, where_made
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.memory.data import Remembered
@@ -109,9 +109,12 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
 
 def _table(runs: Sequence[Remembered]) -> Table:
     rows = []
-    span = common_span(run.report.span for run in runs)
+    span = span_beside(run.report for run in runs)
     for name, meaning, value, written in _ROWS:
-        first, *others = [value(run.report) for run in runs]
+        is_spanned = name in _ADDED_UP or "{" in name
+        first, *others = [
+            None if is_spanned and run.report.span != span else value(run.report) for run in runs
+        ]
         alike = [
             (name not in _OF_TENSORS or run.report.replays == runs[0].report.replays)
             and not (run.report.is_cut or runs[0].report.is_cut)

@@ -8,9 +8,9 @@ import streamlit as st
 from profiler_core.analysis.item import Item
 from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.memory.live import LiveRow, LiveSet
+from profiler_core.analysis.memory.report import span_beside
 from profiler_core.analysis.memory.snapshot import SnapshotLive
 from profiler_core.analysis.rows.table import Cell, Table, text_row
-from profiler_core.analysis.span import common_span
 from profiler_core.analysis.wording.memory import where_made
 from profiler_core.figures.icicle import HOW_TO_ZOOM
 from profiler_core.figures.memory_icicle import memory_icicle
@@ -37,7 +37,9 @@ def show_live(runs: Sequence[Remembered], comparison: Comparison) -> None:
     with_live = [run for run in runs if run.report.live or run.report.history]
     if not with_live:
         return
-    span = common_span(run.report.span for run in with_live)
+    span = span_beside(run.report for run in with_live)
+    without_steps = [run for run in with_live if run.report.span != span]
+    with_live = [run for run in with_live if run not in without_steps]
     section(
         "Live at the peak",
         f"What was made {where_made(span)} and still held at the moment of the allocated peak.",
@@ -62,6 +64,7 @@ def show_live(runs: Sequence[Remembered], comparison: Comparison) -> None:
                     key=f"memory_icicle_{run.number}",
                     alt="Live bytes at the snapshot's peak by the stack that allocated them.",
                 )
+    show_notes(f"{run.label} is left out: its trace has no whole steps." for run in without_steps)
 
 
 def _sum(live: SnapshotLive) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from profiler_core.analysis.item import group_item
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.vanished import Vanished, VanishedRow
-from profiler_core.analysis.span import Span, common_span
+from profiler_core.analysis.span import Span
 from profiler_core.analysis.wording.sentence import clipped, listed
 from profiler_core.markup import breakable, with_units
 from profiler_core.ui.dossier.address import item_link
@@ -24,7 +24,7 @@ def show_vanished(
 ) -> None:
     """A sentence, the groups, and the sizes that are gone."""
     vanished = comparison.vanished
-    span = common_span((baseline.report.span, candidate.report.span))
+    span = comparison.span
     section("What vanished", f"Buffers that one run allocates {span} and the other does not.")
     if vanished is None:
         st.html(f"<p class=fs-note>{escape(comparison.problem or '')}</p>")

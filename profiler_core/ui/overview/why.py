@@ -14,6 +14,7 @@ from profiler_core.errors import FusionscopeError
 from profiler_core.figures.fusion_layout import fusion_layout, fusion_legend
 from profiler_core.figures.fusion_panel import Panel
 from profiler_core.page_specs import CANDIDATE_PARAMETER
+from profiler_core.ui.candidate import candidate_run
 from profiler_core.ui.charts import show_legend
 from profiler_core.ui.choice import Choice
 from profiler_core.ui.dossier.address import open_item
@@ -71,13 +72,23 @@ def show_why(choice: Choice, number: int, below_chart: DeltaGenerator) -> None:
 
 
 def show_run_findings(choice: Choice) -> None:
-    """What stands out in a run that nothing is compared with."""
+    """What stands out in a run beside which nothing is explained: the candidate, or the only run.
+
+    Of several candidates it is the one that pages tell of.
+    """
     try:
-        run = choice.comparison.baseline
-        alone, name = run.alone, clipped(choice.labels[0], _LONGEST)
-        if alone.findings is not None:
+        comparison = choice.comparison
+        place = candidate_run(choice)
+        run, query = comparison.runs[place], dict(choice.query)
+        if place:
+            query[CANDIDATE_PARAMETER] = str(place)
+            findings = comparison.pairs[place - 1].findings
+        else:
+            findings = run.alone.findings
+        if findings is not None:
             keys = [entry.key for entry in choice.entries]
-            show_findings(alone.findings, name, 0, choice.query, run.record, keys)
+            name = clipped(choice.labels[place], _LONGEST)
+            show_findings(findings, name, place, query, run.record, keys)
     except FusionscopeError as error:
         problem_card(error.problem, error.remedy)
     except Exception as error:  # logged with its traceback; the rest of the page stays
