@@ -220,12 +220,12 @@ class Pair(_Shown):
     @property
     def step_time(self) -> "StepTime":
         """Both step times in ns, their ratio (above 1: the candidate is faster), its interval."""
-        return self._pair.numbers.step_time
+        return self._pair.judged.step_time
 
     @property
     def numbers(self) -> "CandidateComparison":
         """Every number of both beside each other, as pairs (baseline, candidate) per step."""
-        return self._pair.numbers
+        return self._pair.judged
 
     @property
     def waterfall(self) -> "Waterfall":
@@ -327,7 +327,7 @@ class Comparison(_Shown):
     @property
     def numbers(self) -> "ComparedNumbers":
         """Every number of every run, per step."""
-        return self._comparison.numbers
+        return self._comparison.judged
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ SPEC = PageSpec(
 with page(SPEC):
     choice = choose_runs()
     with loading(height_px=560):
-        sides, numbers = choice.comparison.sides, choice.comparison.numbers
+        sides, numbers = choice.comparison.sides, choice.comparison.judged
 
     if not any(side.step_time_ns for side in sides):
         show_unmeasured(choice)

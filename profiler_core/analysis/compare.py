@@ -93,6 +93,7 @@ class CandidateComparison:
     numerics: Numerics | None
     environment_differs: tuple[Difference, ...]
     workloads_differ: bool  # other models, batches or tasks: a ratio of their times says nothing
+    unrelated: str  # why a pair that nobody names looks like two programs; "": it does not
     cut_traces: tuple[str, ...]  # labels of the sides of whose trace an unknown part is missing
     unmarked_traces: tuple[str, ...]  # labels of the sides without steps, where others have some
     unnamed_code: tuple[str, ...]  # labels of the sides whose trace lacks their compiled kernels
@@ -128,21 +129,31 @@ class ComparedNumbers:
 
 
 def compare(
-    baseline: Side, candidates: Sequence[Side], captured_beside: Iterable[Summary] = ()
+    baseline: Side,
+    candidates: Sequence[Side],
+    captured_beside: Iterable[Summary] = (),
+    unrelated: Sequence[str] = (),
 ) -> ComparedNumbers:
     """Put each candidate beside the baseline.
 
     `captured_beside` are the runs, compared or not, of the captures of those that replay graphs:
     what is replayed is told by these, whichever candidates are chosen (`known_categories`).
+    `unrelated` says of each candidate why it looks like another program, "" of one that does not;
+    (): not asked, as that takes the ledgers.
     """
     baseline, *candidates = unmarked((baseline, *candidates))
     compared = (baseline, *candidates)
     by_name = known_categories(captured_beside, or_else=(side.summary for side in compared))
-    against = tuple(_against(baseline, side, by_name) for side in candidates)
+    why = unrelated or [""] * len(candidates)
+    against = tuple(
+        _against(baseline, side, by_name, each) for side, each in zip(candidates, why, strict=True)
+    )
     return ComparedNumbers(baseline, against, tuple(candidates), by_name)
 
 
-def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> CandidateComparison:
+def _against(
+    baseline: Side, candidate: Side, by_name: Mapping[str, str], unrelated: str
+) -> CandidateComparison:
     interleaved = timed_in_turns(baseline.run.record, candidate.run.record)
     step_time = compared_step_time(baseline, candidate)
     record = candidate.run.record
@@ -151,7 +162,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         record,
         tuple(s.summary.device if s.summary else None for s in (baseline, candidate)),  # type: ignore[arg-type]
     )
-    workloads_differ = is_another_workload(differs)
+    workloads_differ = is_another_workload(differs) or bool(unrelated)
     verdict = judge(step_time, record.numerics, workloads_differ=workloads_differ)
     cost = candidate.compile
     if not workloads_differ:
@@ -189,6 +200,7 @@ def _against(baseline: Side, candidate: Side, by_name: Mapping[str, str]) -> Can
         numerics=record.numerics,
         environment_differs=differs,
         workloads_differ=workloads_differ,
+        unrelated=unrelated,
         cut_traces=_labels(baseline, candidate, lambda summary: summary.is_cut),
         unmarked_traces=tuple(s.label for s in (baseline, candidate) if s.is_unmarked),
         unnamed_code=_labels(baseline, candidate, lambda summary: summary.has_unnamed_code),

@@ -5,6 +5,7 @@ from profiler_core.analysis.environment import is_another_model
 from profiler_core.analysis.ledger.result import FusionLedger
 from profiler_core.analysis.trace_notes import MARK_STEPS, cut_clause, unmarked_clause
 from profiler_core.analysis.unnamed_code import unnamed_code_clause
+from profiler_core.analysis.wording.incomparable import clause_of_unrelated
 from profiler_core.analysis.wording.replays import graph_capture_clause
 from profiler_core.units import format_share
 
@@ -27,6 +28,8 @@ def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
         return graph_capture_clause(pair.graph_captures)
     if pair.unnamed_code:
         return unnamed_code_clause(pair.unnamed_code)
+    if pair.unrelated:
+        return unrelated_sentence((pair.baseline_label, pair.label), pair.unrelated)
     if is_another_model(pair.environment_differs):
         return f"{pair.baseline_label} and {pair.label} are different models."
     idle = [side.label for side in sides if side.summary and not side.summary.by_category]
@@ -38,23 +41,33 @@ def not_explained(comparison: ComparedNumbers, number: int) -> str | None:
     return None
 
 
-def look_unrelated(ledger: FusionLedger, comparison: ComparedNumbers, number: int) -> str | None:
-    """Why a ledger says nothing, a sentence; None: it does, or both name one workload.
+def unrelated_sentence(labels: tuple[str, str], why: str) -> str:
+    """That two runs look unrelated, and why, as `look_unrelated` says it."""
+    return f"{clause_of_unrelated(labels)}: {why}."
 
-    Runs of one program leave a few per cent without a counterpart. Of two unrelated models kernels
-    of the same names still find each other, but a third of one side at least has none.
-    """
-    pair = comparison.candidates[number]
+
+def is_named(comparison: ComparedNumbers, number: int) -> bool:
+    """Do both runs name one workload, so that no ledger has to tell whether they are related?"""
     records = [side.run.record for side in (comparison.baseline, comparison.sides[number])]
-    shares = (ledger.coverage_baseline, ledger.coverage_candidate)
-    is_known = bool(records[0].workload) and records[0].workload == records[1].workload
-    if (
-        is_known
-        or min((share for share in shares if share is not None), default=1.0) >= _LEAST_COVERAGE
-    ):
-        return None
-    before, after = map(format_share, shares)
-    return (
-        f"{pair.baseline_label} and {pair.label} do not look like one model: only {before} of the "
-        f"one's and {after} of the other's time has a counterpart."
-    )
+    return bool(records[0].workload) and records[0].workload == records[1].workload
+
+
+def look_unrelated(ledger: FusionLedger, labels: tuple[str, str]) -> str:
+    """Why two runs that nobody names look like two programs, a clause; "": they do not.
+
+    Runs of one program leave a few per cent that nobody can place. Of two unrelated models kernels
+    of the same names still find each other, but a quarter of one side at least finds nothing: what
+    is placed is no measure of what they share, so what is not placed is told.
+
+    Args:
+        ledger: of the pair.
+        labels: what the two are called.
+    """
+    placed = (ledger.coverage_baseline, ledger.coverage_candidate)
+    parts = [
+        f"{format_share(1 - share)} of the device time of {labels[side]} matches nothing in "
+        f"{labels[1 - side]}"
+        for side, share in enumerate(placed)
+        if share is not None and share < _LEAST_COVERAGE
+    ]
+    return " and ".join(parts)

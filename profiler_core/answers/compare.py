@@ -285,7 +285,7 @@ def candidate_answer(pair: Pair, side: Side) -> CandidateAnswer:
     explained = pair.explanation
     waterfall, ledger, findings = explained.waterfall, explained.ledger, explained.findings
     return CandidateAnswer.of(
-        pair.numbers,
+        pair.judged,
         **{
             **_side(side),
             "label": pair.numbers.label,

@@ -64,7 +64,7 @@ TwoSteps = tuple[DividedStep | None, DividedStep | None]
 
 
 def _text(pair: Pair, facts: list[str]) -> str:
-    c, explained, verdict = pair.numbers, pair.explanation, pair.verdict
+    c, explained, verdict = pair.judged, pair.explanation, pair.verdict
     sentences = [statement(verdict).sentence, *details(verdict), *facts]
     parts = ["\n".join(sentences), _numbers(c, pair.steps)]
     if c.by_category:

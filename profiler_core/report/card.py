@@ -43,7 +43,7 @@ def card(comparison: Comparison, pair: Pair | None = None) -> str:
         pair: say the verdict on this candidate alone; else on all, with the leading one's pictures.
     """
     drawn = pair or comparison.leading
-    told = headline(comparison.numbers) if pair is None else candidate_headline(pair.verdict)
+    told = headline(comparison.judged) if pair is None else candidate_headline(pair.verdict)
     facts = run_facts(comparison.baseline.record)
     findings = comparison.baseline.alone.findings if not comparison.pairs else None
     if drawn is not None:

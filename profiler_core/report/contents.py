@@ -96,7 +96,7 @@ def gather(comparison: Comparison, *, now: datetime | None = None) -> Contents:
     kernels, span = comparison.kernels_told(kernel_runs)
     moment = (now or datetime.now(UTC)).astimezone(UTC)
     return Contents(
-        comparison=comparison.numbers,
+        comparison=comparison.judged,
         sides=comparison.sides,
         explanations=tuple(pair.explanation for pair in comparison.pairs),
         compilations=tuple(

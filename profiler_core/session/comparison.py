@@ -118,6 +118,22 @@ class Comparison:
             "numbers", lambda: compare(sides[0], sides[1:], self._captured_with_replays(sides))
         )
 
+    @cached_property
+    def judged(self) -> ComparedNumbers:
+        """The same, which know too which candidates look like another program than the baseline.
+
+        It takes the ledgers of pairs that do not name one workload.
+        """
+        numbers = self.numbers
+        unrelated = tuple(pair.unrelated for pair in self.pairs)
+        if not any(unrelated):
+            return numbers
+        sides = (numbers.baseline, *numbers.sides)
+        return self.answer(
+            "judged",
+            lambda: compare(sides[0], sides[1:], self._captured_with_replays(sides), unrelated),
+        )
+
     def _captured_with_replays(self, sides: Sequence[Side]) -> Iterator[Summary]:
         """Of each capture that a compared run with graphs is of, the runs; else none is read."""
         captures = {

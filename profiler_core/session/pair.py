@@ -1,13 +1,20 @@
 """A baseline and one candidate: verdict, waterfall, ledger, findings, memory, asked here by all."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from profiler_core.analysis.compare import CandidateComparison
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.counters.groups import MeasuredLedger
-from profiler_core.analysis.explainable import look_unrelated, not_explained
+from profiler_core.analysis.explainable import (
+    is_named,
+    look_unrelated,
+    not_explained,
+    unrelated_sentence,
+)
 from profiler_core.analysis.explanation import (
     Explanation,
     Material,
@@ -38,6 +45,8 @@ from profiler_core.session.run import Run
 
 if TYPE_CHECKING:
     from profiler_core.session.comparison import Comparison
+
+_log = logging.getLogger(__name__)
 
 
 class Pair:
@@ -95,9 +104,14 @@ class Pair:
         return before, after
 
     @property
+    def judged(self) -> CandidateComparison:
+        """`numbers`, which know too whether the two look like different programs."""
+        return self._comparison.judged.candidates[self._number]
+
+    @property
     def verdict(self) -> Verdict:
         """Is the candidate worth it; `wording.verdict` says it in sentences."""
-        return verdict(self.numbers)
+        return verdict(self.judged)
 
     @property
     def not_explained(self) -> str | None:
@@ -134,17 +148,33 @@ class Pair:
             NothingToAnalyse: the two cannot be matched, and why.
         """
         why = self.not_explained
+        if why is None and self.unrelated:
+            why = unrelated_sentence(self.labels, self.unrelated)
         if why is None:
-            question = ("ledger", self._number)
-            lasting = self._comparison.lasting
-            ledger = lasting(question, self.candidate, FusionLedger, self._ledger)
-            why = look_unrelated(ledger, self._comparison.numbers, self._number)
-            if why is None:
-                return ledger
+            return self._any_ledger()
         raise NothingToAnalyse(
             f"There is no fusion ledger: {why}",
             remedy="Choose two runs of one workload with whole traces of one kind of device.",
         )
+
+    @cached_property
+    def unrelated(self) -> str:
+        """Why the two look like different programs, a clause; "": they do not, or name one.
+
+        It takes the ledger of runs that do not name one workload.
+        """
+        if self.not_explained is not None or is_named(self._comparison.numbers, self._number):
+            return ""
+        try:
+            return look_unrelated(self._any_ledger(), self.labels)
+        except Exception as error:  # the explanation says it
+            _log.info("the ledger failed", exc_info=error)
+            return ""
+
+    def _any_ledger(self) -> FusionLedger:
+        """Of unrelated runs too."""
+        question, lasting = ("ledger", self._number), self._comparison.lasting
+        return lasting(question, self.candidate, FusionLedger, self._ledger)
 
     @property
     def has_ledger(self) -> bool:
@@ -224,7 +254,7 @@ class Pair:
 
         def made() -> Explanation:
             explanation = explain(
-                self._comparison.numbers,
+                self._comparison.judged,
                 self._number,
                 *materials,
                 make_ledger=lambda: self.ledger,

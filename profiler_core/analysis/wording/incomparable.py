@@ -45,3 +45,8 @@ INCOMPARABLE: Mapping[Claim, Callable[[CandidateComparison], Statement]] = {
     Claim.OTHER_DEVICE: _other_device,
     Claim.NO_TRACE: _no_trace,
 }
+
+
+def clause_of_unrelated(labels: tuple[str, str]) -> str:
+    """What is said of two runs that nobody names and of which too little can be matched."""
+    return f"{labels[0]} and {labels[1]} look like different programs"

@@ -16,7 +16,7 @@ from profiler_core.analysis.trace_notes import (
 )
 from profiler_core.analysis.verdict import Claim, Detail, Verdict, leading, verdict
 from profiler_core.analysis.wording.compile_cost import compile_cost_sentence
-from profiler_core.analysis.wording.incomparable import INCOMPARABLE
+from profiler_core.analysis.wording.incomparable import INCOMPARABLE, clause_of_unrelated
 from profiler_core.analysis.wording.notes import not_in_turns
 from profiler_core.analysis.wording.script_compilation import not_compiled, not_eager
 from profiler_core.analysis.wording.sentence import (
@@ -206,12 +206,17 @@ def load_seen(load: HostLoad) -> str:
 
 
 def _other_workload(c: CandidateComparison) -> Statement:
-    first = of_workload(c.environment_differs)[0]
-    verb = "is" if first.key == "workload" else f"has {first.spec_option or first.key}"
     times = ""
     if c.step_time.baseline_ns is not None and c.step_time.candidate_ns is not None:
         before, after = map(format_duration, (c.step_time.baseline_ns, c.step_time.candidate_ns))
         times = f" (a step takes {before} and {after})"
+    if c.unrelated:
+        return Statement(
+            (clause_of_unrelated((c.baseline_label, c.label)),),
+            f"{c.unrelated}, so neither is faster or slower than the other{times}.",
+        )
+    first = of_workload(c.environment_differs)[0]
+    verb = "is" if first.key == "workload" else f"has {first.spec_option or first.key}"
     return Statement(
         (f"{c.baseline_label} and {c.label} are different workloads",),
         f"one {verb} {first.baseline}, the other {first.candidate}, so neither is faster or slower "

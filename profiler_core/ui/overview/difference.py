@@ -32,7 +32,11 @@ def show_difference(choice: Choice) -> int | None:
     Returns:
         Which candidate: the leading one, or what is picked; None: none has a trace to explain.
     """
-    numbers = [pair.number for pair in choice.comparison.pairs if pair.not_explained is None]
+    numbers = [
+        pair.number
+        for pair in choice.comparison.pairs
+        if pair.not_explained is None and not pair.unrelated
+    ]
     if not numbers:
         return None
     section("Where the difference comes from")
