@@ -9,7 +9,7 @@ from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.verdict import verdict
 from profiler_core.analysis.wording.notes import pair_notes
 from profiler_core.analysis.wording.verdict import details
-from tests.builders import a_run, a_trace, kernel, launch, memset, step
+from tests.builders import a_run, a_trace, kernel, launch, memset, op, step
 
 GEMM = "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_warpgroupsize1x1x1__5x_cublas"
 
@@ -295,3 +295,28 @@ def test_candidates_keep_their_order():
     comparison = compare(sides[0], sides[1:])
     assert [c.label for c in comparison.candidates] == ["b", "a"]
     assert comparison.sides == tuple(sides[1:])
+
+
+def test_step_times_of_a_gpu_and_of_a_host_are_not_compared_for_that_reason():
+    """ "at least one run has neither rounds nor steps" was said of two traces with steps."""
+    on_gpu = a_summary(GEMM)
+    on_host = summarise(
+        a_trace(
+            annotations=[step(0, 0, 1_000), step(1, 1_000, 1_000)],
+            ops=[op(100, 500, "aten::mm"), op(1_100, 500, "aten::mm")],
+        )
+    )
+    assert (on_gpu.n_steps, on_host.n_steps) == (2, 2)
+    sides = [make_side(a_run(variant=v), s) for v, s in (("eager", on_host), ("default", on_gpu))]
+    for baseline, candidate in (sides, sides[::-1]):
+        notes = pair_notes(compare(baseline, [candidate]), 0)
+        (why,) = [note for note in notes if note.startswith("Step times cannot be compared")]
+        assert why.endswith("one trace has the kernels of a GPU, the other has none.")
+        assert not any("neither rounds nor steps" in note for note in notes)
+    without_steps = make_side(a_run(variant="none"), None)
+    (why,) = [
+        note
+        for note in pair_notes(compare(sides[1], [without_steps]), 0)
+        if note.startswith("Step times cannot be compared")
+    ]
+    assert why.endswith("at least one run has neither rounds nor steps.")

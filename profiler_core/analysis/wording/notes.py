@@ -170,8 +170,13 @@ def _step_time(pair: CandidateComparison) -> list[str]:
             f"{'Step times' if pair.span == PER_STEP else 'Times'} are on the profiler's clock, "
             "which slows the host: at least one of the runs was not timed without it."
         ]
-    if time.clock is None and (pair.cut_traces or pair.unmarked_traces):
+    of_traces = (pair.cut_traces, pair.unmarked_traces, pair.graph_captures, pair.unnamed_code)
+    if time.clock is None and any(of_traces):
         return []  # the verdict says it
+    if time.clock is None and set(pair.device_kinds) == {"gpu", "cpu"}:
+        return [
+            "Step times cannot be compared: one trace has the kernels of a GPU, the other has none."
+        ]
     if time.clock is None:
         return ["Step times cannot be compared: at least one run has neither rounds nor steps."]
     if time.candidate_ns is None:  # its run failed, which the verdict says
