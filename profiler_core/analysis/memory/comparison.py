@@ -18,7 +18,7 @@ from profiler_core.errors import FusionscopeError
 class Held:
     """Of what one run reserves at its peak; the four add up to it. Bytes."""
 
-    made_bytes: int  # by the step; 0 beside CUDA graphs, which make it in their pools
+    made_bytes: int  # by the step at its allocated peak, outside of CUDA graphs' pools
     before_bytes: int  # in use since before the step; beside CUDA graphs in use outside of pools
     free_bytes: int  # reserved, not in use, in no private pool
     pool_bytes: int  # in private pools of CUDA graphs
@@ -139,7 +139,13 @@ def _held(report: MemoryReport) -> Held | None:
     if segments is None or segments.reserved_bytes != reserved:
         return None
     free = segments.split_free_bytes + segments.whole_free_bytes
-    return Held(0, reserved - segments.private_bytes - free, free, segments.private_bytes)
+    in_use = reserved - segments.private_bytes - free
+    # It was taken after the step: what this made outside of pools lies in what is free there.
+    live = report.live
+    made = live.peak_bytes - live.before_bytes if live is not None else 0
+    if made > free:
+        return None
+    return Held(made, in_use, free - made, segments.private_bytes)
 
 
 def _of_profiled(report: MemoryReport) -> int | None:

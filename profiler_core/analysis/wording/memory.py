@@ -11,7 +11,7 @@ from profiler_core.units import format_bytes, format_change, format_share
 _ALIKE = 0.02  # peaks repeat nearly from run to run
 _PARTS: tuple[tuple[Callable[[Held], int], str], ...] = (
     (lambda held: held.made_bytes, "allocated {made}"),
-    (lambda held: held.before_bytes, "in use since before it"),
+    (lambda held: held.before_bytes, "in use since before it{outside}"),
     (lambda held: held.free_bytes, "held free"),
     (lambda held: held.pool_bytes, "in private pools of CUDA graphs"),
 )
@@ -62,7 +62,11 @@ def through(comparison: MemoryComparison) -> str:
         return ""
     was, now = comparison.held
     made = where_made(comparison.span)
-    changes = ((part(now) - part(was), what.format(made=made)) for part, what in _PARTS)
+    # What pools hold since before the step no file says.
+    outside = " (outside of pools)" if was.pool_bytes or now.pool_bytes else ""
+    changes = (
+        (part(now) - part(was), what.format(made=made, outside=outside)) for part, what in _PARTS
+    )
     parts = sorted(changes, key=lambda each: -abs(each[0]))
     sign = 1 if after > before else -1
     whole = format_bytes(sign * (after - before))
@@ -93,7 +97,7 @@ def bound(comparison: MemoryComparison, labels: tuple[str, str]) -> tuple[str, .
         if of_step[1] is not None:
             sentences.append(f"In {candidate} it is {format_bytes(of_step[1])}.")
     profiled = [
-        f"{format_bytes(made, 'up')} in {label}"
+        f"{format_bytes(made)} in {label}"
         for label, made in zip(labels, comparison.of_profiled_bytes, strict=True)
         if made is not None
     ]

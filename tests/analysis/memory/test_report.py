@@ -1,5 +1,6 @@
 """Peaks of a run that has a run.json alone, and what a run with CUDA graphs cannot say."""
 
+import gzip
 import json
 import pickle
 from dataclasses import replace
@@ -11,14 +12,17 @@ import pytest
 from profiler_core.analysis.memory.comparison import Held, MemoryComparison, compare_memory
 from profiler_core.analysis.memory.peak import peak_memory
 from profiler_core.analysis.memory.report import memory_report
+from profiler_core.analysis.memory.segments import Pool
 from profiler_core.analysis.wording.memory import bound, headline, through
 from profiler_core.model.run import Measurement
 from profiler_core.model.tally import CUT_SHORT
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.run import Run
+from profiler_core.units import format_bytes
 from tests.builders import a_trace, kernel, step
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
+CAPTURES = SAMPLES.parent / "tests" / "fixtures" / "captures"
 
 
 def test_a_peak_that_run_json_alone_knows():
@@ -144,7 +148,8 @@ def test_a_smaller_peak_says_through_which_parts():
     assert replayed.before_bytes == in_use
     assert through(memory) == (
         "The difference: 45.2 MB less allocated by the step, 34.6 MB less in use since before it "
-        "and 31.4 MB less held free, against 67.1 MB more in private pools of CUDA graphs."
+        "(outside of pools) and 31.4 MB less held free, against 67.1 MB more in private pools of "
+        "CUDA graphs."
     )
 
 
@@ -173,6 +178,52 @@ def test_parts_of_a_difference_are_told_the_largest_first(after, told):
         "reserved", peaks, None, (None, None), 0, None, None, held=(before, after)
     )
     assert through(comparison) == told
+
+
+def test_both_sides_of_a_difference_are_of_the_allocated_peak():
+    """26.3 MB less by the step were told, which still makes 602 kB beside its graph.
+
+    The snapshot is taken after the step, when they are free again.
+    """
+    runs = [Run.open(CAPTURES / f"customcnn_b1.{name}") for name in ("eager", "reduce-overhead")]
+    eager, replayed = (run.memory for run in runs)
+    assert replayed.replays
+    # As the snapshot of that capture has them, which is too large for a fixture.
+    free, reserved = 23_660_544, 119_537_664
+    segments = replace(
+        Run.open(SAMPLES / "dynshape" / "reduce-overhead").memory.segments,
+        reserved_bytes=reserved,
+        split_free_bytes=free,
+        whole_free_bytes=0,
+        pools=(Pool("private 0.1", True, 8, 94_371_840, 0),),
+    )
+    memory = compare_memory(eager, replace(replayed, segments=segments))
+    _, after = memory.held
+    events = json.loads(gzip.decompress((runs[1].path / "trace.json.gz").read_bytes()))
+    made = {
+        event["args"]["Bytes"]
+        for event in events["traceEvents"]
+        if event["name"] == "[memory]" and event["args"]["Bytes"] > 0
+    }
+    assert {after.made_bytes} == made == {602_112}  # one at a time
+    assert after.free_bytes == free - 602_112
+    assert after.before_bytes + after.made_bytes == replayed.peaks.allocated_bytes
+    assert through(memory) == (
+        "The difference: 94.4 MB more in private pools of CUDA graphs and 12.1 MB more held free, "
+        "against 34.6 MB less in use since before it (outside of pools) and 25.7 MB less "
+        "allocated by the step."
+    )
+
+
+def test_the_most_that_profiled_steps_make_reads_as_in_the_table():
+    """ "at most 31.0 MB and 60.5 MB" stood above "Made by the step" 30.9 and 60.4."""
+    runs = [
+        Run.open(CAPTURES / f"dynshape.{name}").memory for name in ("default", "default+static")
+    ]
+    said = bound(compare_memory(*runs), ("default", "default+static"))[-1]
+    made = [format_bytes(run.made_by_step_bytes) for run in runs]
+    assert made == ["60.4 MB", "30.9 MB"]
+    assert f"at most {made[0]} in default and {made[1]} in default+static: " in said
 
 
 def test_a_peak_of_other_inputs_than_the_profiled_ones_is_told_apart():
