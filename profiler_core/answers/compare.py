@@ -183,7 +183,10 @@ class CandidateAnswer(CandidateNumbers, frozen=True):
         means("did the GPU run in the same state for both: {keys}; null where no GPU was sampled"),
     ]
     workloads_differ: Annotated[
-        bool, means("other models, batches or tasks: `verdict` is `no_verdict` then")
+        bool,
+        means(
+            "other models, batches or tasks, or traces that look it: `verdict` is `no_verdict` then"
+        ),
     ]
     cut_traces: Annotated[
         tuple[str, ...],
