@@ -119,11 +119,11 @@ def test_overview_heads_kinds_per_step_and_tells_what_stands_out_as_the_terminal
     findings = Comparison.open([cut, whole]).pairs[0].findings
     assert findings
     text = text_of(opened("overview", baseline=first, candidate=[second])).replace("\\", "")
-    assert "Kernels per step and their time" in text
+    assert "Kernels, copies and memsets per step, by what they do" in text
     assert "What stands out in whole" in text
     assert all(finding.title in unescape(text) for finding in findings[:1])
     other_way = text_of(opened("overview", baseline=second, candidate=[first]))
-    assert "Kernels per step and their time" in other_way
+    assert "Kernels, copies and memsets per step, by what they do" in other_way
     assert "What stands out" not in other_way  # of a cut trace nothing does
 
 
