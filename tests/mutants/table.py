@@ -473,6 +473,14 @@ MUTANTS = (
         "written = written * inside // own", "pass", ("ledger/test_bytes_of_results.py",),
     ),
     Mutant(
+        "ledger/bytes_moved.py", "calls inside an operator that launch have bytes of their own",
+        "if parts[0] is not unit:", "if False:", ("ledger/test_bytes_by_call.py",),
+    ),
+    Mutant(
+        "ledger/work_units.py", "what autocast keeps cast is read as it is kept",
+        " or _is_cast_inside(unit)", "", ("ledger/test_bytes_by_call.py",),
+    ),
+    Mutant(
         "ledger/results.py", "a cast's result has the type that it names",
         "prod(shape) * (named[0] or", "prod(shape) * (", ("ledger/test_bytes_of_results.py",),
     ),

@@ -1,17 +1,13 @@
 """Bytes of every kernel's operators, from shapes: what a roofline of single kernels rests on."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from profiler_core.analysis.dossier.roofline import Traffic
-from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once, without_fill
-from profiler_core.analysis.ledger.bytes_of_call import Moved
-from profiler_core.analysis.ledger.library_kernels import is_helper
+from profiler_core.analysis.ledger.bytes_moved import bytes_by_call, counts_once
 from profiler_core.analysis.ledger.looked_up import looks_up
 from profiler_core.analysis.ledger.sides import LedgerSide, read_side
-from profiler_core.analysis.ledger.work_units import Unit, parts_of
-from profiler_core.model.inductor import CompiledGraph
 
 
 def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
@@ -29,15 +25,20 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
     with_lookups: set[str] = set()
     for step, executions in zip(run.steps, run.executions, strict=True):
         graph_of = {execution.run: execution.graph for execution in executions}
-        for unit, by_shapes in _calls(step.units, graph_of):
+        calls = (
+            call
+            for unit in step.units
+            for call in bytes_by_call(
+                unit, run.names, graph_of.get(unit.run) if unit.run is not None else None
+            )
+        )
+        for unit, moved in calls:
             names = {run.names[row] for row in unit.events if row in run.names}
             if not names:
                 continue
-            if by_shapes is None:
+            if moved is None:
                 unknown |= names
                 continue
-            is_alone = not any(map(is_helper, names))
-            moved = without_fill(unit, by_shapes) if is_alone else by_shapes
             if counts_once(unit):
                 once |= names
             if looks_up(unit):
@@ -57,16 +58,3 @@ def traffic_by_kernel(side: LedgerSide) -> Mapping[str, Traffic]:
                 counts_once=name in once, looks_up=name in with_lookups,
             )  # fmt: skip
     return traffic
-
-
-def _calls(
-    units: Sequence[Unit], graph_of: Mapping[int, CompiledGraph | None]
-) -> Iterator[tuple[Unit, Moved | None]]:
-    """Each unit with its bytes, or the calls inside it that launch its kernels with theirs."""
-    for unit in units:
-        parts = parts_of(unit)
-        moved = [None] if parts[0] is unit else [bytes_of(part, None) for part in parts]
-        if None not in moved:
-            yield from zip(parts, moved, strict=True)
-        else:
-            yield unit, bytes_of(unit, graph_of.get(unit.run) if unit.run is not None else None)

@@ -49,7 +49,7 @@ def all_and_some_fit(
 
     Args:
         n_bytes: of all calls.
-        n_calls: of operators, which may start several kernels each.
+        n_calls: that launch kernels, of which each may start several.
         largest_bytes: of one call; 0: not known, or all move the same.
         cache_bytes: what it holds.
     """
@@ -72,7 +72,7 @@ def bandwidth(side: GroupSide, n_steps: int, peaks: DevicePeaks | None) -> Bandw
     cache = None if peaks is None else peaks.l2_bytes
     fits = None
     if cache is not None:
-        all_fit, some_fit = all_and_some_fit(moved, side.n_calls, side.largest_bytes, cache)
+        all_fit, some_fit = all_and_some_fit(moved, side.n_launching, side.largest_bytes, cache)
         fits = None if some_fit else all_fit
     return Bandwidth(
         bytes_moved=moved / max(1, n_steps),

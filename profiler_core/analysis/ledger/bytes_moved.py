@@ -2,8 +2,10 @@
 
 Each tensor is counted once, as large as its shape, of what is expanded without the repeats; a table
 that is only looked up counts as what is looked up, and what a window slides over without the values
-that its stride skips. Caches are not considered: bytes over time is an effective bandwidth and may
-exceed the memory's (docs/counters.md). None where a shape is not known, never 0.
+that its stride skips. Of an operator that calls others, such as a convolution that casts its inputs
+under autocast, each call that launches kernels counts with its own tensors. Caches are not
+considered: bytes over time is an effective bandwidth and may exceed the memory's
+(docs/counters.md). None where a shape is not known, never 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +15,7 @@ from profiler_core.analysis.ledger.buffers import NO_BUFFER, given_by_name, view
 from profiler_core.analysis.ledger.bytes_of_call import Moved, beside_its_fill, bytes_of_call
 from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
 from profiler_core.analysis.ledger.graph_calls import generated_name, is_generated
+from profiler_core.analysis.ledger.library_kernels import is_helper
 from profiler_core.analysis.ledger.looked_up import LOOKUPS, values_looked_up
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES, OperatorCall, Shape
 from profiler_core.analysis.ledger.operators import (
@@ -66,9 +69,36 @@ def bytes_of(
     return _of_lists(unit) if unit.lists else _of_operator(unit, output)
 
 
-def without_fill(unit: Unit, moved: Moved) -> Moved:
-    """Of the bytes of an operator those of its own kernel, where others fill its result before."""
-    return beside_its_fill(_recorded(unit), moved)
+def bytes_by_call(
+    unit: Unit,
+    names: Mapping[int, str],
+    graph: CompiledGraph | None,
+    output: tuple[Shape, str] | None = None,
+) -> list[tuple[Unit, Moved | None]]:
+    """The calls that launch the kernels of an operator, each with the bytes of one execution.
+
+    Of an operator that calls others the innermost ones around its launches, as far as all of them
+    are known: casts under autocast, a bias that is added, zeros that are filled in. Else itself.
+
+    Args:
+        unit: an operator or kernel.
+        names: of the device events, as far as they are known.
+        graph: as `bytes_of` takes it.
+        output: likewise.
+    """
+    parts = parts_of(unit)
+    if parts[0] is not unit:
+        known = [(part, moved) for part in parts if (moved := bytes_of(part, None)) is not None]
+        if len(known) == len(parts):
+            return [(part, _of_own_kernels(part, names, moved)) for part, moved in known]
+    whole = bytes_of(unit, graph, output)
+    return [(unit, None if whole is None else _of_own_kernels(unit, names, whole))]
+
+
+def _of_own_kernels(unit: Unit, names: Mapping[int, str], moved: Moved) -> Moved:
+    """Of the bytes of a call those of its own kernels, where others fill its result before."""
+    helps = any(is_helper(names.get(event, "")) for event in unit.events)
+    return moved if helps else beside_its_fill(_recorded(unit), moved)
 
 
 def _fills_for(unit: Unit, call: GeneratedCall) -> bool:

@@ -49,7 +49,7 @@ def _and_reads_all(written: Written) -> _Rule:
 def _lookup(call: OperatorCall, n_values: int) -> Moved:
     """What a lookup of so many values moves: no more of the table than is looked up."""
     n_bytes = n_values * call.item(0)
-    others = call.all_bytes - call.size(0)
+    others = call.all_bytes - call.size(0) - call.bytes_of(unread(call))
     return min(call.size(0), n_bytes) + others, n_bytes
 
 

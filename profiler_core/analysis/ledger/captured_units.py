@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from profiler_core.analysis.graph_replays.launched import LaunchedCapture, launched_captures
+from profiler_core.analysis.ledger.host_rows import Row
 from profiler_core.analysis.ledger.modules import unit_modules
 from profiler_core.analysis.ledger.work_units import HostStep, HostWork, Unit
 from profiler_core.model.trace import Trace
 
-# Row of the replaying trace's work -> (number, captured unit, its module); a number is one call.
-_Captured = dict[int, tuple[int, Unit, str | None]]
+# Row of the replaying trace's work -> (number, captured unit, the range in it that launched, its
+# module); a number is one call.
+_Captured = dict[int, tuple[int, Unit, Row | None, str | None]]
 
 
 def with_captured_units(
@@ -40,13 +42,13 @@ def with_captured_units(
 
 
 def _captured(capture: LaunchedCapture, host: HostWork, first: int) -> _Captured:
-    unit_of: dict[int, tuple[int, Unit, str | None]] = {}
+    unit_of: _Captured = {}
     number = first
     for step, modules in zip(host.steps, unit_modules(capture.trace, host.steps), strict=True):
         for position, unit in enumerate(step.units):
             number += 1
-            for event in unit.events:
-                unit_of[event] = (number, unit, modules.get(position))
+            for event, launcher in zip(unit.events, unit.launched_in, strict=True):
+                unit_of[event] = (number, unit, launcher, modules.get(position))
     pairs = capture.events.select("event", "launched").iter_rows()
     return {event: unit_of[launched] for event, launched in pairs if launched in unit_of}
 
@@ -59,7 +61,7 @@ def _calls(replay: Unit, captured: _Captured) -> list[Unit]:
         if event not in captured:
             rest.append(event)
             continue
-        number, unit, module = captured[event]
+        number, unit, launcher, module = captured[event]
         if number not in calls:
             calls[number] = replace(
                 unit,
@@ -70,9 +72,11 @@ def _calls(replay: Unit, captured: _Captured) -> list[Unit]:
                 inner=set(unit.inner),
                 sequence_numbers=[],
                 events=[],
+                launched_in=[],
                 is_recorded=True,
                 module=module,
             )
         calls[number].events.append(event)
+        calls[number].launched_in.append(launcher)
     left = [replace(replay, events=rest)] if rest else []
     return [*calls.values(), *left]

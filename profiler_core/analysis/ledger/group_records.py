@@ -1,14 +1,14 @@
 """Units that belong together -> the group that pages show: times, kernels, sources, why."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from profiler_core.analysis.categories import is_kernel
-from profiler_core.analysis.ledger.bytes_moved import bytes_of, counts_once
+from profiler_core.analysis.ledger.bytes_moved import bytes_by_call, counts_once
 from profiler_core.analysis.ledger.bytes_of_call import Moved
 from profiler_core.analysis.ledger.groups import Members
 from profiler_core.analysis.ledger.looked_up import looks_up
@@ -90,16 +90,21 @@ def share(
     lines: Counter[tuple[str, ...]] = Counter()
     lines_by_op: defaultdict[str, dict[str, None]] = defaultdict(dict)
     lines_of: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)  # of kernels
-    total = undecidable = n_events = largest = 0
+    total = undecidable = n_events = largest = n_launching = 0
+    is_counted_once = is_looked_up = False
     for number, position in places:
         labels = tuple(sources.get(number, ()))
         for one_form in alike:
             unit, n = one_form.units[position], one_form.n
             time = 0
             graph = graph_of.get(unit.run) if unit.run is not None else None
-            bytes_each = bytes_of(unit, graph, outputs.get(number))
-            moved.append(None if bytes_each is None else (bytes_each[0] * n, bytes_each[1] * n))
-            largest = max(largest, sum(bytes_each or ()))
+            by_call = bytes_by_call(unit, side.names, graph, outputs.get(number))
+            moved.append(_times(n, [each for _, each in by_call]))
+            n_launching += n * len(by_call)
+            for call, of_call in by_call:
+                largest = max(largest, sum(of_call or ()))
+                is_counted_once = is_counted_once or counts_once(call)
+                is_looked_up = is_looked_up or looks_up(call)
             for event in unit.events:
                 duration = one_form.time_ns[one_form.place[event]]
                 time += duration
@@ -142,16 +147,19 @@ def share(
         undecidable_ns=undecidable,
         lines=tuple(LineWork(labels, time) for labels, time in lines.items()),
         modules=_records(works),
-        counts_once=_any(counts_once, places, alike),
-        looks_up=_any(looks_up, places, alike),
+        counts_once=is_counted_once,
+        looks_up=is_looked_up,
         largest_bytes=largest,
+        n_launching=n_launching,
     )
 
 
-def _any(
-    is_so: Callable[[Unit], bool], places: Sequence[tuple[int, int]], alike: Sequence[Alike]
-) -> bool:
-    return any(is_so(form.units[position]) for _, position in places for form in alike)
+def _times(n: int, each: Sequence[Moved | None]) -> Moved | None:
+    """What calls move together that are made n times; None where that of one is not known."""
+    known = [moved for moved in each if moved is not None]
+    if len(known) < len(each):
+        return None
+    return n * sum(read for read, _ in known), n * sum(written for _, written in known)
 
 
 def _n_copies(side: ReadSide, events: Sequence[int]) -> int:

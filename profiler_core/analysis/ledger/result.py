@@ -100,6 +100,9 @@ class GroupSide:
     counts_once: bool = False  # its bytes, also what a kernel without its code changes in place
     looks_up: bool = False  # rows of tables, which count as often as they are read
     largest_bytes: int = 0  # that one call of an operator moves; 0: not known
+    # Calls that launch kernels, over all profiled steps: an operator's casts are calls of their
+    # own. It is these that bytes are of; 0: not known.
+    n_launching: int = 0
 
     @property
     def n_calls(self) -> int:

@@ -1,4 +1,4 @@
-"""Tensors that an operator is handed for their size or type alone: no kernel reads their values.
+"""Tensors that an operator is handed for their size or type, or to write: no kernel reads them.
 
 The gradient of a pooling is made of the result's gradient, and of where each maximum was; what was
 pooled only says how large it is. Positions of arguments are those of
@@ -20,6 +20,10 @@ _UNREAD: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(GRADIENTS_OF_POOLING | GRADIENTS_OF_PADDING, (1,)),
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward", "type_as"), (1,)),
     "native_layer_norm_backward": (6,),  # the bias
+    # Its result, `out=`: torch's own code calls it so inside of `embedding`, and to put a gradient
+    # into its bucket.
+    "gather": (4,),
+    "mul": (2,),
     # In training the running statistics; else they are as large as those of a batch, which is not.
     **dict.fromkeys(
         ("batch_norm_backward", "cudnn_batch_norm_backward", "miopen_batch_norm_backward",

@@ -14,6 +14,7 @@ import polars as pl
 from profiler_core.analysis.ledger.bytes_of_call import WITH_SCALARS
 from profiler_core.analysis.ledger.bytes_of_lists import item_of_lists
 from profiler_core.analysis.ledger.host_rows import Form, Row, host_rows
+from profiler_core.analysis.ledger.operator_call import ITEM_BYTES
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.operator_arguments import json_list, lists_of_shapes
 from profiler_core.analysis.sliding_windows import WITH_WINDOWS
@@ -89,6 +90,7 @@ class Unit:
         self.strides, self.lists, self.list_item = other.strides, other.lists, other.list_item
         self.inner, self.is_recorded, self.scalars = set(other.inner), True, other.scalars
         self.inner_dtypes, self.window = other.inner_dtypes, other.window
+        self.launched_in = list(other.launched_in)
 
 
 @dataclass(slots=True)
@@ -173,7 +175,7 @@ def _main_thread(trace: Trace) -> tuple[int, int] | None:
 def _unlinked(work: pl.DataFrame, events: list[int]) -> list[Unit]:
     """Device events whose launch is not in the trace but whose step is known: one unit each."""
     return [
-        Unit(name, ts, ts + dur, (0, 0), None, None, False, events=[event])
+        Unit(name, ts, ts + dur, (0, 0), None, None, False, events=[event], launched_in=[None])
         for ts, dur, name, event in work[events]
         .select("ts_ns", "dur_ns", pl.col("name").cast(pl.String), "event")
         .iter_rows()
@@ -319,10 +321,12 @@ def _region_id(wrappers: list[tuple[Row, int | None]]) -> str:
 def parts_of(unit: Unit) -> list[Unit]:
     """The calls inside a unit that launched its events, each with its own; itself, where it did.
 
-    Of an operator with lists the one call inside it, too: its own arguments tell less.
+    Of an operator with lists the one call inside it, too: its own arguments tell less; and of one
+    that is computed in other types than it is handed, of what autocast keeps cast.
     """
     launchers = {id(row): row for row in unit.launched_in}
-    if len(launchers) < (1 if unit.lists else 2) or len(unit.launched_in) != len(unit.events):
+    fewest = 1 if unit.lists or _is_cast_inside(unit) else 2
+    if len(launchers) < fewest or len(unit.launched_in) != len(unit.events):
         return [unit]
     parts = []
     for key, row in launchers.items():
@@ -339,6 +343,13 @@ def parts_of(unit: Unit) -> list[Unit]:
         part.events = [event for event, launcher in each if id(launcher) == key]
         parts.append(part)
     return parts
+
+
+def _is_cast_inside(unit: Unit) -> bool:
+    """Is a tensor of another size where it is computed than where it is handed over?"""
+    pairs = zip(unit.dtypes, unit.inner_dtypes, strict=False)
+    items = [(ITEM_BYTES.get(own), ITEM_BYTES.get(inside)) for own, inside in pairs]
+    return unit.common != "cast" and any(a and b and a != b for a, b in items)
 
 
 def _scalars(row: Row) -> tuple[str, ...]:

@@ -84,8 +84,8 @@ class PairRooflines:
             else Traffic(
                 moved,
                 of_side.time_ns,
-                of_side.n_calls,
-                of_side.n_calls,
+                of_side.n_launching,
+                of_side.n_launching,
                 of_side.largest_bytes,
                 counts_once=of_side.counts_once,
                 looks_up=of_side.looks_up,

@@ -43,6 +43,16 @@ def test_a_product_handed_its_result_does_not_read_it():
     assert bytes_of(biased, None) == (4 * (7 + 30 + 35), 4 * 42)
 
 
+def test_a_lookup_and_a_multiplication_handed_their_result_do_not_read_it():
+    """Inside of bert's `aten::embedding`, and where DDP puts a gradient into its bucket."""
+    rows = unit("aten::gather", ((30, 8), None, (6, 8), None, (6, 8)))
+    rows = replace(rows, dtypes=("float", "Scalar", "long int", "Scalar", "float"))
+    assert bytes_of(rows, None) == (4 * 48 + 8 * 48, 4 * 48)
+    scaled = unit("aten::mul", ((16, 4), None, (16, 4)))
+    scaled = replace(scaled, dtypes=("float", "double", "float"))
+    assert bytes_of(scaled, None) == (4 * 64, 4 * 64)
+
+
 def test_a_generated_kernel_without_its_code_is_handed_its_result():
     added = unit("triton_poi_fused_add_0", ((8, 4), (8, 4), (8, 4)))
     assert bytes_of(added, None) == (2 * 128, 128)
