@@ -25,6 +25,8 @@ _COMPUTING = frozenset((
     "gemm", "conv", "attention",
     "triton_template_gemm", "triton_template_conv", "triton_template_attention",
 ))  # fmt: skip
+# Channels by which Tensor Cores take what is convolved, 16 bytes; libraries pad fewer.
+_CHANNELS_OF_HALVES, _CHANNELS = 8, 4
 _ALL_PRODUCTS = 0.95  # of the time: what a casting kernel beside them takes is no matter
 
 
@@ -74,6 +76,7 @@ class Roofline:
     looks_up: bool = False  # rows of tables, so that it may move less where they repeat
     lacks_flops: bool = False  # it computes products, and how many operations is not known
     only_helps: bool = False  # it prepares or finishes a product that another kernel computes
+    few_channels: int = 0  # of the input of its longest convolution; 0: enough for Tensor Cores
     # The other side of its group, which shows that the memory is no limit: it moves as many bytes
     # or more, and notably faster.
     outpaced_by: "Roofline | None" = None
@@ -86,6 +89,12 @@ class Roofline:
     def is_beside_collectives(self) -> bool:
         """Is its time not its own, so that it does not say what limits it?"""
         return is_cost_unknown(self.share_beside)
+
+    @property
+    def waits_beside_products(self) -> bool:
+        """Are neither bytes nor operations at a limit, though one call's data fits a cache?"""
+        is_slow = self.memory_share is not None and self.memory_share < AT_PEAK
+        return self.limit == "neither" and is_slow and self.compute_share is not None
 
     @property
     def is_all_products(self) -> bool:
@@ -155,6 +164,8 @@ def roofline(
         units=units,
         device=peaks.name if peaks is not None else "",
     )
+    if flops:
+        line = replace(line, few_channels=_few_channels(products))
     if traffic is None:
         return line
     return replace(
@@ -234,6 +245,17 @@ def _units(products: Sequence[OpWork], kernel: str) -> Units | None:
     if on_tensor_cores is None:
         return None
     return "TF32 Tensor Core" if on_tensor_cores else "fp32"
+
+
+def _few_channels(products: Sequence[OpWork]) -> int:
+    """Of the input of the longest convolution; 0: as many as Tensor Cores take, or more."""
+    convolutions = [op for op in products if op.name.startswith("aten::convolution")]
+    longest = max(convolutions, key=lambda op: op.time_ns, default=None)
+    if longest is None:
+        return 0
+    image = longest.dims[int(longest.name.endswith("_backward"))]
+    n = image[1] if len(image) > 2 else 0
+    return n if n < (_CHANNELS_OF_HALVES if longest.in_halves else _CHANNELS) else 0
 
 
 def _peak(peaks: DevicePeaks | None, units: Units | None) -> float | None:

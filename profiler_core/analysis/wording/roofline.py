@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from profiler_core.analysis.dossier.roofline import Roofline
 from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.wording.dossier import NEEDS_LOG, memory_share_text
+from profiler_core.analysis.wording.sentence import counted
 from profiler_core.units import (
     format_bytes,
     format_count,
@@ -18,10 +19,9 @@ _PRODUCTS_OF = {
     "operator": ", the total of its operators, as other kernels compute parts of it",
     "group": " of products",
 }
-_PRODUCTS_AT_NO_LIMIT = (
-    "Neither the bytes nor the operations that its shapes demand hold it back: it waits for "
-    "latency, has too little to do for the whole device, or does more than these, such as pad the "
-    "3 channels of a first convolution."
+_NOT_ITS_SHAPES = (
+    "hold it back: it waits for latency, has too little to do for the whole device, or does more "
+    "than these"
 )
 _LIMITS = {
     "memory": "At the memory's limit: only moving fewer bytes makes it faster.",
@@ -108,7 +108,12 @@ def _limit(line: Roofline) -> str:
     if line.only_helps:
         return _HELPS
     if line.fits_cache and line.memory_share is not None:
-        return "The data of one call fits into the L2 cache, so it may never reach memory."
+        in_cache = "The data of one call fits into the L2 cache, so it may never reach memory"
+        if not line.waits_beside_products:
+            return f"{in_cache}."
+        return _products_at_no_limit(
+            line, f"{in_cache}. The operations that its shapes demand do not"
+        )
     if line.some_fit_cache and line.memory_share is not None:
         return (
             "The data of some calls fits into the L2 cache, so it may never reach memory; that of "
@@ -122,7 +127,8 @@ def _limit(line: Roofline) -> str:
     if line.outpaced_by is not None and not line.counts_once:
         return _outpaced(line, line.outpaced_by)
     if line.limit == "neither" and line.flops is not None:
-        return _PRODUCTS_AT_NO_LIMIT
+        neither = "Neither the bytes nor the operations that its shapes demand"
+        return _products_at_no_limit(line, neither)
     if line.limit in _LIMITS:
         return _LIMITS[line.limit]
     if line.memory_share is not None and line.lacks_flops:
@@ -130,6 +136,13 @@ def _limit(line: Roofline) -> str:
     if line.memory_share is not None and line.counts_once:
         return _ONCE
     return ""
+
+
+def _products_at_no_limit(line: Roofline, what: str) -> str:
+    """That its products are slower than its shapes demand, and of few channels why they may be."""
+    n = line.few_channels
+    padding = f", such as pad the {counted(n, 'channel')} of its convolution" if n else ""
+    return f"{what} {_NOT_ITS_SHAPES}{padding}."
 
 
 def _outpaced(line: Roofline, other: Roofline) -> str:
