@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,7 @@ def share(
     """
     step = alike[0].step if alike else None
     graph_of = {e.run: e.graph for e in side.executions[step.index]} if step else {}
-    moved: list[Moved | None] = []
+    traffic = _Traffic()
     operators: dict[str, list[int]] = {}
     kernels: dict[tuple[str, str], list[int]] = {}
     calls: dict[tuple[int, int], None] = {}
@@ -90,21 +90,14 @@ def share(
     lines: Counter[tuple[str, ...]] = Counter()
     lines_by_op: defaultdict[str, dict[str, None]] = defaultdict(dict)
     lines_of: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)  # of kernels
-    total = undecidable = n_events = largest = n_launching = 0
-    is_counted_once = is_looked_up = False
+    total = undecidable = n_events = 0
     for number, position in places:
         labels = tuple(sources.get(number, ()))
         for one_form in alike:
             unit, n = one_form.units[position], one_form.n
             time = 0
             graph = graph_of.get(unit.run) if unit.run is not None else None
-            by_call = bytes_by_call(unit, side.names, graph, outputs.get(number))
-            moved.append(_times(n, [each for _, each in by_call]))
-            n_launching += n * len(by_call)
-            for call, of_call in by_call:
-                largest = max(largest, sum(of_call or ()))
-                is_counted_once = is_counted_once or counts_once(call)
-                is_looked_up = is_looked_up or looks_up(call)
+            moved = traffic.add(n, bytes_by_call(unit, side.names, graph, outputs.get(number)))
             for event in unit.events:
                 duration = one_form.time_ns[one_form.place[event]]
                 time += duration
@@ -122,7 +115,7 @@ def share(
             record[2] += time
             record[3] += n_copies
             work = works.setdefault(works_for.get(number, ()), _Work())
-            work.add(n_kernels, n_copies, time, moved[-1])
+            work.add(n_kernels, n_copies, time, moved)
             lines[labels] += time
             total += time
             undecidable += time * (number in undecided)
@@ -142,24 +135,40 @@ def share(
         n_events=n_events,
         time_ns=total,
         calls=tuple(calls),
-        bytes_read=_total([None if record is None else record[0] for record in moved]),
-        bytes_written=_total([None if record is None else record[1] for record in moved]),
+        bytes_read=_total([None if record is None else record[0] for record in traffic.moved]),
+        bytes_written=_total([None if record is None else record[1] for record in traffic.moved]),
         undecidable_ns=undecidable,
         lines=tuple(LineWork(labels, time) for labels, time in lines.items()),
         modules=_records(works),
-        counts_once=is_counted_once,
-        looks_up=is_looked_up,
-        largest_bytes=largest,
-        n_launching=n_launching,
+        counts_once=traffic.counts_once,
+        looks_up=traffic.looks_up,
+        largest_bytes=traffic.largest,
+        n_launching=traffic.n_launching,
     )
 
 
-def _times(n: int, each: Sequence[Moved | None]) -> Moved | None:
-    """What calls move together that are made n times; None where that of one is not known."""
-    known = [moved for moved in each if moved is not None]
-    if len(known) < len(each):
-        return None
-    return n * sum(read for read, _ in known), n * sum(written for _, written in known)
+@dataclass(slots=True)
+class _Traffic:
+    """What the calls of one side move, while it is added up."""
+
+    moved: list[Moved | None] = field(default_factory=list)  # of each unit in all of its steps
+    largest: int = 0  # of one call
+    n_launching: int = 0
+    counts_once: bool = False
+    looks_up: bool = False
+
+    def add(self, n: int, by_call: Sequence[tuple[Unit, Moved | None]]) -> Moved | None:
+        """Another unit with its calls, n times: what they move; None where one is not known."""
+        known = [moved for _, moved in by_call if moved is not None]
+        self.n_launching += n * len(by_call)
+        self.largest = max(self.largest, *map(sum, known), 0)
+        self.counts_once |= any(counts_once(call) for call, _ in by_call)
+        self.looks_up |= any(looks_up(call) for call, _ in by_call)
+        total = None
+        if len(known) == len(by_call):
+            total = n * sum(read for read, _ in known), n * sum(written for _, written in known)
+        self.moved.append(total)
+        return total
 
 
 def _n_copies(side: ReadSide, events: Sequence[int]) -> int:
