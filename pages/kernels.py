@@ -1,7 +1,7 @@
 """Page: which kernels took the time, in the baseline and in the candidates."""
 
 from profiler_core.analysis.item import read_item
-from profiler_core.analysis.wording.first_lines import kernels_line
+from profiler_core.analysis.wording.first_lines import COPIES_ARE_LISTED, kernels_line
 from profiler_core.analysis.wording.sentence import of_run
 from profiler_core.figures.kernel_bars import kernel_bars
 from profiler_core.page_specs import PageSpec
@@ -49,7 +49,7 @@ with page(SPEC) as first_line:
     )
     measured = [run.kernels for run in runs]
 
-    rows = choose_kernels(longest.rows, choice.comparison)
+    rows = choose_kernels(longest.device_work, choice.comparison)
     show_figure(
         kernel_bars(
             longest.labels,
@@ -74,7 +74,7 @@ with page(SPEC) as first_line:
         in_place=longest.in_place,
     )
     offer_csv(longest.labels, rows, longest.span, measured)
-    show_notes(filter(None, [longest.time_note]))
+    show_notes(filter(None, [COPIES_ARE_LISTED if longest.copies else "", longest.time_note]))
     if choice.candidates:
         show_over_ranks(choice.comparison.pairs[candidate_of(choice)])
     notes = [

@@ -1,6 +1,6 @@
 """What a dossier can be about, named in one text that addresses, links and searches share.
 
-    kernel:triton_poi_fused_add_relu_0     a kernel, by its name
+    kernel:triton_poi_fused_add_relu_0     a kernel, copy or memset, by its name
     operator:aten::addmm                   an operator, by its name
     group:1.17                             a fusion group: run, place in that run's ledger
     break:1.0                              a graph break: run, place in that run's log
@@ -98,7 +98,7 @@ def read_item(text: str) -> Item | None:
 
 
 def kernel_item(name: str) -> Item:
-    """A kernel; a long name is cut, and told from those alike by a digest."""
+    """A kernel, copy or memset; a long name is cut, and told from those alike by a digest."""
     return Item("kernel", name_key(name))
 
 

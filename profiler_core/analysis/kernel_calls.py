@@ -1,4 +1,4 @@
-"""The single calls of one kernel: how long each took, and who launched it."""
+"""The single calls of one kernel, copy or memset: how long each took, and who launched it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ import polars as pl
 from profiler_core.analysis.event_operators import event_operators
 from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.work import device_work
-from profiler_core.model.trace import KERNEL, Trace
+from profiler_core.model.trace import Trace
 
 
 @dataclass(frozen=True)
 class KernelCalls:
-    """All calls of one kernel name in the window, in order of time."""
+    """All calls of one name in the window, in order of time."""
 
     name: str
     dur_ns: tuple[int, ...]
@@ -29,14 +29,13 @@ class KernelCalls:
 
 
 def kernel_calls(trace: Trace, name: str) -> KernelCalls:
-    """Look at one kernel. An unknown name has no calls.
+    """Look at one kernel, copy or memset. An unknown name has no calls.
 
     The operator is the one whose External id the kernel carries; a CUDA graph's kernels have that
     of the captured call where the capture is at hand, else only the launch is known.
     """
     work = device_work(trace)
     calls = work.with_row_index("row").filter(
-        pl.col("cat") == KERNEL,
         pl.col("step").is_not_null(),
         per_name(work["name"], lambda kernel_name: kernel_name == name, pl.Boolean),
     )

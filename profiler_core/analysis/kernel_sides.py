@@ -60,12 +60,35 @@ def kernel_sides(
         in_all_steps: sums over all that a trace holds, not per step: of a cut one nobody knows how
             many steps that is.
     """
+    totals = [summary.kernels for summary in summaries]
+    return _sides(totals, _divisors(summaries, in_all_steps=in_all_steps))
+
+
+def copy_sides(
+    summaries: Sequence[Summary], *, in_all_steps: bool = False
+) -> tuple[KernelRow, ...]:
+    """The same of the runs' copies and memsets, which are no kernels.
+
+    Args:
+        summaries: of the runs.
+        in_all_steps: as of `kernel_sides`.
+    """
+    totals = [summary.copies for summary in summaries]
+    return _sides(totals, _divisors(summaries, in_all_steps=in_all_steps))
+
+
+def _divisors(summaries: Sequence[Summary], *, in_all_steps: bool) -> list[int]:
+    return [1 if in_all_steps else summary.n_steps for summary in summaries]
+
+
+def _sides(
+    totals: Sequence[Sequence[KernelTotal]], n_steps_of_runs: Sequence[int]
+) -> tuple[KernelRow, ...]:
     sides_by_name: dict[str, list[KernelSide | None]] = {}
     weights: dict[str, Counter[str]] = {}
-    for run, summary in enumerate(summaries):
-        for kernel in summary.kernels:
-            sides = sides_by_name.setdefault(kernel.name, [None] * len(summaries))
-            n_steps = 1 if in_all_steps else summary.n_steps
+    for run, (of_run, n_steps) in enumerate(zip(totals, n_steps_of_runs, strict=True)):
+        for kernel in of_run:
+            sides = sides_by_name.setdefault(kernel.name, [None] * len(totals))
             sides[run] = _sum(sides[run], _side(kernel, n_steps))
             weights.setdefault(kernel.name, Counter())[kernel.category] += kernel.time_ns
     rows = [

@@ -47,8 +47,17 @@ def kernels(trace: Trace) -> pl.DataFrame:
 
 def kernels_of(work: pl.DataFrame) -> pl.DataFrame:
     """As `kernels`, from categorised work."""
+    return _totals(work.filter(pl.col("cat") == KERNEL))
+
+
+def copies_of(work: pl.DataFrame) -> pl.DataFrame:
+    """The same of the copies and memsets, which are no kernels."""
+    return _totals(work.filter(pl.col("cat") != KERNEL))
+
+
+def _totals(work: pl.DataFrame) -> pl.DataFrame:
     totals = (
-        work.filter(pl.col("cat") == KERNEL, pl.col("step").is_not_null())
+        work.filter(pl.col("step").is_not_null())
         .group_by("name", "category")
         .agg(
             n=pl.len().cast(pl.Int64),

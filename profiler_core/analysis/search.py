@@ -20,12 +20,12 @@ from profiler_core.analysis.span import PER_STEP, Span
 from profiler_core.analysis.wording.sentence import clause, listed
 
 EntryKind = Literal[
-    "finding", "module", "operator", "kernel", "group", "source line", "graph break",
+    "finding", "module", "operator", "kernel", "copy", "group", "source line", "graph break",
     "skipped frame",
 ]  # fmt: skip
 
 _KINDS: tuple[EntryKind, ...] = (
-    "finding", "module", "operator", "kernel", "group", "source line", "graph break",
+    "finding", "module", "operator", "kernel", "copy", "group", "source line", "graph break",
     "skipped frame",
 )  # fmt: skip
 _FILLERS = frozenset((

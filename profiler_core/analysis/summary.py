@@ -11,7 +11,13 @@ from profiler_core.analysis.device import Device, device_of
 from profiler_core.analysis.gpu_time import GpuTime, gpu_time
 from profiler_core.analysis.graph_replays.join import ReplayJoin, replayed_calls
 from profiler_core.analysis.idle import idle_time
-from profiler_core.analysis.kernels import CategoryTotal, KernelTotal, by_category, kernels_of
+from profiler_core.analysis.kernels import (
+    CategoryTotal,
+    KernelTotal,
+    by_category,
+    copies_of,
+    kernels_of,
+)
 from profiler_core.analysis.launches import Launches, launches
 from profiler_core.analysis.memory.peak import PeakMemory, peak_memory
 from profiler_core.analysis.ranks.critical import CriticalPath
@@ -67,6 +73,7 @@ class Summary:
     critical: CriticalPath | None = None  # of a job of ranks: whose times these are then
     replays: ReplayJoin | None = None  # of graphs, over the whole trace; None: it replays none
     has_unnamed_code: bool = False  # its compiled code's kernels are in no number of it
+    copies: tuple[KernelTotal, ...] = ()  # and memsets, by name as `kernels`
     is_graph_capture: bool = False  # what it recorded is the making of graphs, which others replay
 
     @property
@@ -164,6 +171,9 @@ def summarise(trace: Trace, measurement: Measurement | None = None) -> Summary:
         by_category=by_category(events_in_steps),
         kernels=tuple(
             KernelTotal(**row) for row in kernels_of(events_in_steps).iter_rows(named=True)
+        ),
+        copies=tuple(
+            KernelTotal(**row) for row in copies_of(events_in_steps).iter_rows(named=True)
         ),
         idle_by_cause_ns=idle.by_cause_ns if idle else None,
         launch=launch,

@@ -15,7 +15,7 @@ from profiler_core.analysis.compare import ComparedNumbers, compare
 from profiler_core.analysis.compilation.by_script import of_record
 from profiler_core.analysis.compilation.report import CompilationReport
 from profiler_core.analysis.compilation.skipped_frames import Other, others_of
-from profiler_core.analysis.kernel_sides import KernelRow, kernel_sides
+from profiler_core.analysis.kernel_sides import KernelRow, copy_sides, kernel_sides
 from profiler_core.analysis.run_labels import Labelled, run_labels
 from profiler_core.analysis.shared_categories import sides_of
 from profiler_core.analysis.side import Side
@@ -216,6 +216,12 @@ class Comparison:
         )
 
     @property
+    def copies(self) -> tuple[KernelRow, ...]:
+        """The copies and memsets of the runs in `traced`, by name; they are no kernels."""
+        summaries = [side.summary for side in self.sides if side.summary is not None]
+        return self.answer("copies", lambda: copy_sides(summaries))
+
+    @property
     def span(self) -> Span:
         """What the numbers of all traces beside each other are of, as their own heads say.
 
@@ -229,16 +235,28 @@ class Comparison:
         Args:
             runs: of `traced`, in the order of the sides of a row.
         """
-        of_numbers = (self.numbers.baseline, *self.numbers.sides)
-        span = common_span(of_numbers[run].span for run in runs)
+        span = self._span_of(runs)
         rows = self.kernels if span == PER_STEP else self.kernels_in_all_steps
+        return self._of_runs(rows, runs), span
+
+    def copies_told(self, runs: Sequence[int]) -> tuple[KernelRow, ...]:
+        """Their copies and memsets, of which times are of the same as those of `kernels_told`."""
+        if self._span_of(runs) == PER_STEP:
+            return self._of_runs(self.copies, runs)
+        summaries = [side.summary for side in self.sides if side.summary is not None]
+        return self._of_runs(copy_sides(summaries, in_all_steps=True), runs)
+
+    def _span_of(self, runs: Sequence[int]) -> Span:
+        of_numbers = (self.numbers.baseline, *self.numbers.sides)
+        return common_span(of_numbers[run].span for run in runs)
+
+    def _of_runs(self, rows: Sequence[KernelRow], runs: Sequence[int]) -> tuple[KernelRow, ...]:
         places = [self.traced.index(run) for run in runs]
-        of_runs = (
+        return tuple(
             replace(row, sides=tuple(row.sides[place] for place in places))
             for row in rows
             if any(row.sides[place] is not None for place in places)
         )
-        return tuple(of_runs), span
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from profiler_core.analysis.item import (
     skip_item,
     source_item,
 )
+from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.group_modules import without_module
 from profiler_core.analysis.ledger.result import Became, FusionGroup
 from profiler_core.analysis.lines import times_by_line
@@ -88,7 +89,7 @@ def _named_items(comparison: Comparison) -> dict[str, Item]:
     operators = {row.op for _, divided in _divided(comparison, 0) for row in divided.operators}
     return {
         **{name: operator_item(name) for name in operators},
-        **{row.name: kernel_item(row.name) for row in comparison.kernels},
+        **{row.name: kernel_item(row.name) for row in _device_work(comparison)},
     }
 
 
@@ -201,11 +202,12 @@ def _operators(divided: Divided, compared: _Compared) -> Iterator[SearchEntry]:
 
 
 def _kernels(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
-    """Each kernel with its times on both sides of the first pair that runs it."""
+    """Each kernel and copy with its times on both sides of the first pair that runs it."""
+    copies = {row.name for row in comparison.copies}
     traced, is_compared = comparison.traced, len(comparison.runs) > 1
     candidates = sorted(traced, key=lambda run: run != candidate)
     runs = [run for run in candidates if run and 0 in traced]
-    for kernel in comparison.kernels:
+    for kernel in _device_work(comparison):
         sides_ns: tuple[float, ...] = ()
         named = ""
         for run in runs:
@@ -217,9 +219,15 @@ def _kernels(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
             most = max(range(len(traced)), key=kernel.time_ns)
             named = comparison.labels[traced[most]]
         yield SearchEntry(
-            "kernel", kernel.name, CATEGORIES[kernel.category], kernel_item(kernel.name),
+            "copy" if kernel.name in copies else "kernel",
+            kernel.name, CATEGORIES[kernel.category], kernel_item(kernel.name),
             kernel.most_ns, sides_ns=sides_ns, runs=named,
         )  # fmt: skip
+
+
+def _device_work(comparison: Comparison) -> tuple[KernelRow, ...]:
+    """Kernels, copies and memsets by name."""
+    return (*comparison.kernels, *comparison.copies)
 
 
 def _products(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
@@ -279,7 +287,7 @@ def _became(group: FusionGroup) -> Became:
 
 
 def _copies(group: FusionGroup) -> str:
-    """Copies and memsets, which have no dossier of their own: "memcpy and memset"."""
+    """Its copies and memsets, by which it is searched for: "memcpy and memset"."""
     kernels = (*group.baseline.kernels, *group.candidate.kernels)
     return listed(sorted({k.category for k in kernels if k.category in COPIES}))
 

@@ -25,8 +25,8 @@ def test_a_kernel_is_found_and_told_by_the_word_for_its_kind() -> None:
     assert all(kind.startswith("Triton ") for kind in kinds)
 
 
-def test_memsets_lead_to_the_groups_that_have_them() -> None:
-    """They are no kernels and have no dossier: "memset" matched nothing where there are 25."""
+def test_memsets_lead_to_their_dossier_and_to_the_groups_that_have_them() -> None:
+    """They are no kernels: "memset" matched nothing where there are 25, then groups alone."""
     bert = SAMPLES / "bert"
     comparison = Comparison.open([bert / "eager", bert / "default"])
     hits = search_index(comparison).search("memset", 24)
@@ -37,8 +37,11 @@ def test_memsets_lead_to_the_groups_that_have_them() -> None:
         if any(k.category == "memset" for k in (*group.baseline.kernels, *group.candidate.kernels))
     }
     assert hits
-    assert {hit.kind for hit in hits} == {"group"}
-    assert {hit.item.numbers[1] for hit in hits if hit.item.numbers} <= with_memsets
+    assert [hit.title for hit in hits if hit.kind == "copy"] == ["Memset (Device)"]
+    assert {hit.kind for hit in hits} == {"copy", "group"}
+    in_groups = {hit.item.numbers[1] for hit in hits if hit.kind == "group"}
+    assert in_groups
+    assert in_groups <= with_memsets
 
 
 def test_a_group_has_its_time_on_both_sides() -> None:

@@ -18,7 +18,7 @@ from profiler_core.analysis.operator_arguments import (
 )
 from profiler_core.analysis.per_name import per_name
 from profiler_core.analysis.work import device_work
-from profiler_core.model.trace import KERNEL, Trace
+from profiler_core.model.trace import Trace
 
 
 def launch_of(
@@ -121,8 +121,8 @@ def _started_from(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def started_by(trace: Trace, operator: str) -> dict[str, tuple[int, bool]]:
-    """(device time of all calls, is it a kernel) of what an operator starts, by name.
+def started_by(trace: Trace, operator: str) -> dict[str, int]:
+    """Device time of all calls of what an operator starts, by name, ns.
 
     In profiled steps. A call counts with all that is called inside of it, each launch once.
     """
@@ -142,18 +142,17 @@ def started_by(trace: Trace, operator: str) -> dict[str, tuple[int, bool]]:
         pl.concat(pieces)
         .with_columns(pl.col("name").cast(pl.String))
         .group_by("name", maintain_order=True)
-        .agg(pl.col("dur_ns").sum(), is_kernel=(pl.col("cat") == KERNEL).any())
+        .agg(pl.col("dur_ns").sum())
         if pieces
         else pl.DataFrame()
     )
-    return {name: (ns, is_kernel) for name, ns, is_kernel in started.iter_rows()}
+    return dict(started.iter_rows())
 
 
 def kernel_rows(trace: Trace, name: str) -> pl.DataFrame:
-    """The kernel's rows of `device_work` in profiled steps, with their `row` in it."""
+    """Rows of `device_work` of this name in profiled steps, with their `row` in it."""
     work = device_work(trace)
     return work.with_row_index("row").filter(
-        pl.col("cat") == KERNEL,
         pl.col("step").is_not_null(),
         per_name(work["name"], lambda of_row: of_row == name, pl.Boolean),
     )

@@ -23,6 +23,11 @@ _LEAST_OF_STEP = 0.001  # of the device's time: below it lies what clocks of ker
 _WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 _NO_WAITING = "neither waiting for another rank nor what that slows down beside it is counted"
 _LONGEST = 40  # characters of a run's name
+# Of a table whose rows are more than the kernels that its page counts.
+COPIES_ARE_LISTED = (
+    "Copies and memsets are listed with the kernels, in kinds of their own. They are no kernels: "
+    "the counts above leave them out."
+)
 _ON_HOST = "operators with their time on the host"
 
 

@@ -78,22 +78,19 @@ def kernel_entries(
     """Each kernel of some groups, with its time per step on these sides; the slowest first."""
     times: dict[str, list[float]] = {}
     calls: dict[str, list[float]] = {}
-    copies = set()  # and memsets: they are no kernels, and have no dossier
     for group in groups:
         for n, side in enumerate(sides):
             for kernel in (group.baseline, group.candidate)[side].kernels:
                 times.setdefault(kernel.name, [0.0] * len(sides))[n] += group.per_step(
                     kernel.time_ns, side
                 )
-                if not kernel.is_kernel:
-                    copies.add(kernel.name)
                 calls.setdefault(kernel.name, [0.0] * len(sides))[n] += group.per_step(
                     kernel.n, side
                 )
     entries = slowest_first(
         Related(
             name,
-            None if name in copies else kernel_item(name),
+            kernel_item(name),
             _calls_text(calls[name]),
             tuple(ns or None for ns in of_sides),
         )

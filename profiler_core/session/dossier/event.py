@@ -7,10 +7,10 @@ from profiler_core.analysis.dossier.record import Dossier, Related, Relation, Ti
 from profiler_core.analysis.item import Item, kernel_item, operator_item
 from profiler_core.analysis.work import device_work
 from profiler_core.errors import FusionscopeError, NothingToAnalyse
-from profiler_core.model.trace import KERNEL, TABLE_SCHEMAS, Trace
+from profiler_core.model.trace import TABLE_SCHEMAS, Trace
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import pair_of_run, related_group
-from profiler_core.session.dossier.kernel import kernel_dossier
+from profiler_core.session.dossier.copy import work_dossier
 from profiler_core.session.dossier.ledger_runs import pairs_with_ledger
 from profiler_core.session.dossier.operator import operator_dossier
 
@@ -31,16 +31,15 @@ def event_dossier(comparison: Comparison, item: Item) -> Dossier:
         raise _no_event(item)
     in_file, row = row, of_run.worked_row(table, row)
     name = str(events["name"][row])
-    is_kernel = table == "device" and str(events["cat"][row]) == KERNEL
     around = Dossier(item=item, kind="event", title=name)
-    is_kernel = is_kernel or not trace.has_device_events
-    named = kernel_item(name) if is_kernel else operator_item(name)
+    is_work = table == "device" or not trace.has_device_events
+    named = kernel_item(name) if is_work else operator_item(name)
     is_named = table in ("device", "ops")
     if is_named:
         try:
             around = (
-                kernel_dossier(comparison, named, run)
-                if is_kernel
+                work_dossier(comparison, named, run)
+                if is_work
                 else operator_dossier(comparison, named)
             )
         except FusionscopeError:

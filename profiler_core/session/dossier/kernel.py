@@ -127,7 +127,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         generated=generated_of_calls(generated_calls),
         on_timeline=_on_timeline(sides),
         missing=(
-            *_missing_of_groups(comparison, shown, groups),
+            *missing_of_groups(comparison, shown, groups),
             *_missing_of_runs(
                 sides,
                 arguments,
@@ -184,9 +184,10 @@ def _about(
     return (*alone, *(side.moved for side in sides if side.moved))
 
 
-def _missing_of_groups(
+def missing_of_groups(
     comparison: Comparison, shown: LedgerRuns | None, groups: Sequence[FusionGroup]
 ) -> tuple[str, ...]:
+    """What the ledger does not tell of a kernel, copy or memset: a sentence for each thing."""
     has_log = shown is not None and shown.told_by.code is not None
     missing = missing_of_kernel_groups(
         has_ledger=shown is not None and shown.pair is not None,

@@ -9,16 +9,16 @@ from profiler_core.analysis.trace_notes import cut_clause, unmarked_clause
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.breaks import break_dossier, skip_dossier
+from profiler_core.session.dossier.copy import work_dossier
 from profiler_core.session.dossier.event import event_dossier
 from profiler_core.session.dossier.finding import finding_dossier, findings_about
 from profiler_core.session.dossier.group import group_dossier
-from profiler_core.session.dossier.kernel import kernel_dossier
 from profiler_core.session.dossier.operator import operator_dossier
 from profiler_core.session.dossier.places import module_dossier, source_dossier
 from profiler_core.session.dossier.rank import rank_dossier
 
 _MAKERS: dict[ItemKind, Callable[[Comparison, Item], Dossier]] = {
-    "kernel": kernel_dossier,
+    "kernel": work_dossier,
     "operator": operator_dossier,
     "group": group_dossier,
     "break": break_dossier,
@@ -98,7 +98,8 @@ def _of_whole_steps(comparison: Comparison, made: Dossier) -> Dossier:
     missing += [capitalised(unmarked_clause(unmarked))] if unmarked else []
     return replace(
         made,
-        answer=made.answer if made.kind == "kernel" else "",  # a kernel's is of its calls
+        # Of a kernel or copy it is of its calls.
+        answer=made.answer if made.kind in ("kernel", "copy", "memset") else "",
         times=tuple(times),
         arguments=tuple(arguments),
         relations=tuple(_without_times(relation, unknown) for relation in made.relations),

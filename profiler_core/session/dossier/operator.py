@@ -325,16 +325,15 @@ def _kernels(
         started = (
             started_by(trace, operator)
             if trace.has_device_events
-            else {operator: (sum(op.time_ns for op in ops), True)}
+            else {operator: sum(op.time_ns for op in ops)}
         )
-        for name, (ns, is_kernel) in started.items():
+        for name, ns in started.items():
             times.setdefault(name, [None] * len(works))[side] = _per_step(comparison, number, ns)
-            items[name] = kernel_item(name) if is_kernel else None
     if candidates := [comparison.labels[number] for number in works if number in became]:
         whole = listed_whole("kernels of its fusion groups", "replace other operators", candidates)
         sentence += f" {whole}"
     entries = slowest_first(
-        Related(kernel, items.get(kernel, kernel_item(kernel)), times_ns=tuple(sides))
+        Related(kernel, kernel_item(kernel), times_ns=tuple(sides))
         for kernel, sides in times.items()
     )
     return Relation(

@@ -51,6 +51,10 @@ _RELATIONS = {
 # What one of these starts has many names, so its calls are not one thing that could be counted.
 _COUNT_EVENTS = frozenset(("fusion group", "module", "source line"))
 
+_NAMED_IN_CODE = frozenset((
+    "kernel", "copy", "memset", "operator", "event", "module", "source line",
+))  # fmt: skip
+
 Lines = list[tuple[int, str, bool]]
 
 
@@ -74,7 +78,7 @@ def dossier_html(dossier: Dossier, facts: Sequence[tuple[str, str]] = ()) -> Mar
         kind=dossier.kind,
         title=dossier.title,
         shown_title=clipped(dossier.title, _LONGEST_TITLE),
-        is_code_title=dossier.kind in ("kernel", "operator", "event", "module", "source line"),
+        is_code_title=dossier.kind in _NAMED_IN_CODE,
         answer=dossier.answer,
         about=dossier.about,
         facts=facts,

@@ -38,6 +38,12 @@ class Kernels:
     span: str  # what the times and calls are of: with a cut trace no step is whole
     unmarked: tuple[str, ...] = ()  # labels of the runs without steps, where others have some
     pair: Pair | None = None  # the baseline and the candidate that is shown first
+    copies: tuple[KernelRow, ...] = ()  # and memsets: no kernels, in `rows` they do not count
+
+    @property
+    def device_work(self) -> tuple[KernelRow, ...]:
+        """Kernels, copies and memsets, the longest on any side first."""
+        return tuple(sorted((*self.rows, *self.copies), key=lambda row: (-row.most_ns, row.name)))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -123,9 +129,11 @@ def kernels_of(choice: Choice) -> Kernels:
     shown = _on_one_axis(comparison, shown)
     sides = (comparison.numbers.baseline, *comparison.numbers.sides)
     unmarked = tuple(run.label for run in shown if sides[run.number].is_unmarked)
-    rows, span = comparison.kernels_told([run.number for run in shown])
+    numbers = [run.number for run in shown]
+    rows, span = comparison.kernels_told(numbers)
+    copies = comparison.copies_told(numbers)
     pair = comparison.pairs[candidate - 1] if candidate else None
-    return Kernels(rows, tuple(shown), span, unmarked, pair)
+    return Kernels(rows, tuple(shown), span, unmarked, pair, copies)
 
 
 def _on_one_axis(comparison: Comparison, shown: list[ShownRun]) -> list[ShownRun]:

@@ -110,7 +110,7 @@ def offer_csv(
     labels: Sequence[str], rows: Sequence[KernelRow], span: str, measured: Measured
 ) -> None:
     """A download of exactly the rows that are shown."""
-    count = f"{len(rows)} kernel{'' if len(rows) == 1 else 's'}"
+    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
     download_button(
         f"Download {count} as CSV",
         lambda: kernel_csv(labels, rows, measured, span),

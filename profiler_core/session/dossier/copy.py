@@ -1,0 +1,201 @@
+"""The dossier of copies or memsets of one name; they are named like kernels, and are none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from profiler_core.analysis.dossier.copies import Copied, copied, way_of
+from profiler_core.analysis.dossier.launches import arguments_of, kernel_rows
+from profiler_core.analysis.dossier.record import (
+    Arguments,
+    Dossier,
+    Launch,
+    Related,
+    Relation,
+    RunTime,
+    TimelineEvent,
+)
+from profiler_core.analysis.dossier.roofline import Roofline, roofline
+from profiler_core.analysis.item import Item, name_key, operator_item
+from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
+from profiler_core.analysis.kernel_sides import KernelRow
+from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.wording.copies import (
+    READS_AND_WRITES,
+    over_a_link,
+    what_copies,
+    why_slow,
+    without_bytes,
+)
+from profiler_core.analysis.wording.dossier import copies_about, kernel_answer
+from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.common import peaks_of_run, related_groups, slowest_first
+from profiler_core.session.dossier.kernel import kernel_dossier, missing_of_groups
+from profiler_core.session.dossier.ledger_runs import LedgerRuns, groups_of_kernel
+from profiler_core.session.dossier.where import modules_at, places_of_kernel, runs_at, sources_at
+from profiler_core.session.run import Run
+from profiler_core.units import format_per_step
+
+
+def work_dossier(comparison: Comparison, item: Item, run: int | None = None) -> Dossier:
+    """Of a kernel, or of copies or memsets, by the name that the traces have.
+
+    Args:
+        comparison: of the runs.
+        item: named as a kernel.
+        run: place of the run that the first sentences are about; None: the last one that can tell.
+
+    Raises:
+        NothingToAnalyse: no trace has work of this name.
+    """
+    row = next((row for row in comparison.copies if name_key(row.name) == item.key), None)
+    return (
+        kernel_dossier(comparison, item, run)
+        if row is None
+        else _copy_dossier(comparison, item, row, run)
+    )
+
+
+def _copy_dossier(comparison: Comparison, item: Item, row: KernelRow, run: int | None) -> Dossier:
+    sides = [
+        _Side(comparison, number, comparison.runs[number], row.name) for number in comparison.traced
+    ]
+    present = [side for side in sides if side.calls.n]
+    told = [side for side in present if run in (None, side.number)] or present
+    lines = [side.roofline for side in told if side.roofline is not None]
+    is_memset = row.category == "memset"
+    shown, numbers = groups_of_kernel(comparison, row.name, item.of or run)
+    pair = None if shown is None else shown.pair
+    groups = [] if shown is None else [shown.groups[number] for number in numbers]
+    places = places_of_kernel(comparison, row.name)
+    operators = () if shown is None else (_operators(shown, groups),)
+    return Dossier(
+        item=item,
+        kind="memset" if is_memset else "copy",
+        title=row.name,
+        answer=kernel_answer(
+            lines,
+            "",
+            what_copies(way_of(row.name, is_memset=is_memset)),
+            names_run=len(comparison.pairs) > 1,
+        ),
+        about=(*copies_about(groups, comparison.compared_span), *_about(told)),
+        times=_times(comparison, row),
+        modules=modules_at(places),
+        runs_at=runs_at(places),
+        rooflines=tuple(side.roofline for side in present if side.roofline is not None),
+        relations=(*operators, *(() if pair is None else (related_groups(pair, numbers),))),
+        sources=sources_at(places),
+        arguments=tuple(entry for side in present for entry in side.arguments),
+        launches=tuple(
+            Launch(side.label, launched_by=tuple(side.calls.by_launch))
+            for side in present
+            if side.calls.by_launch
+        ),
+        durations_ns=tuple(side.calls.dur_ns for side in sides),
+        on_timeline=tuple(
+            TimelineEvent(side.number, side.label, table, side.run.recorded_row(table, place))
+            for side in present
+            if side.calls.longest is not None
+            for table, place in [side.calls.longest]
+        ),
+        missing=(
+            *missing_of_groups(comparison, shown, groups),
+            *(without_bytes(side.label) for side in present if side.copied is None),
+        ),
+    )
+
+
+def _operators(shown: LedgerRuns, groups: Sequence[FusionGroup]) -> Relation:
+    """The operators of some groups that start copies or memsets, and how many of them.
+
+    Their times are those of all that they start in these groups.
+    """
+    times: dict[str, list[float | None]] = {}
+    n_copies: dict[str, list[float]] = {}
+    for group in groups:
+        for n, (side, of_side) in enumerate(zip(shown.sides, shown.sides_of(group), strict=True)):
+            for operator in of_side.operators:
+                if operator.n_copies:
+                    of_runs = times.setdefault(operator.op, [None] * len(shown.sides))
+                    of_runs[n] = (of_runs[n] or 0.0) + group.per_step(operator.time_ns, side)
+                    counts = n_copies.setdefault(operator.op, [0.0] * len(shown.sides))
+                    counts[n] += group.per_step(operator.n_copies, side)
+    entries = slowest_first(
+        Related(
+            op,
+            operator_item(op),
+            f"starts {' → '.join(dict.fromkeys(map(format_per_step, n_copies[op])))} copies "
+            "and memsets",
+            tuple(of_runs),
+        )
+        for op, of_runs in times.items()
+    )
+    sentence = "Times are of all that these operators start in its fusion groups."
+    return Relation("operators", shown.labels, tuple(entries), sentence if entries else "")
+
+
+def _about(sides: Sequence["_Side"]) -> tuple[str, ...]:
+    """What crosses a link in each run; of the last one within the device why it takes so long."""
+    links = tuple(
+        over_a_link(side.label, side.copied, side.n_steps, side.comparison.compared_span)
+        for side in sides
+        if side.copied is not None and side.copied.traffic is None
+    )
+    within = [side for side in sides if side.copied is not None and side.roofline is not None]
+    if not within or within[-1].copied is None or within[-1].roofline is None:
+        return links
+    last, line = within[-1].copied, within[-1].roofline
+    both = (READS_AND_WRITES,) if last.way == "within the device" else ()
+    return (*links, *both, *filter(None, [why_slow(line, last)]))
+
+
+def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
+    return tuple(
+        RunTime(number, comparison.labels[number])
+        if side is None
+        else RunTime(
+            number, comparison.labels[number],
+            side.time_ns, side.n, side.mean_ns, side.min_ns, side.max_ns,
+        )
+        for number, side in zip(comparison.traced, row.sides, strict=True)
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The copies or memsets in one run."""
+
+    comparison: Comparison
+    number: int
+    run: Run
+    name: str
+
+    @property
+    def label(self) -> str:
+        return self.comparison.labels[self.number]
+
+    @property
+    def n_steps(self) -> int:
+        summary = self.comparison.sides[self.number].summary
+        return summary.n_steps if summary is not None else 1
+
+    @cached_property
+    def calls(self) -> KernelCalls:
+        return kernel_calls(self.run.required_trace(), self.name)
+
+    @cached_property
+    def copied(self) -> Copied | None:
+        return copied(self.run.required_trace(), self.name)
+
+    @cached_property
+    def roofline(self) -> Roofline | None:
+        """None where it crosses a link, or tells no bytes."""
+        traffic = None if self.copied is None else self.copied.traffic
+        peaks = peaks_of_run(self.comparison, self.number)
+        return roofline(self.label, peaks, self.n_steps, traffic)
+
+    @property
+    def arguments(self) -> tuple[Arguments, ...]:
+        trace = self.run.required_trace()
+        return arguments_of(self.label, trace, kernel_rows(trace, self.name), self.n_steps)
