@@ -79,7 +79,7 @@ def _copy_dossier(comparison: Comparison, item: Item, row: KernelRow, run: int |
             what_copies(way_of(row.name, is_memset=is_memset)),
             names_run=len(comparison.pairs) > 1,
         ),
-        about=(*copies_about(groups, comparison.compared_span), *_about(told)),
+        about=(*copies_about(groups, comparison.span), *_about(told)),
         times=_times(comparison, row),
         modules=modules_at(places),
         runs_at=runs_at(places),
@@ -138,7 +138,7 @@ def _operators(shown: LedgerRuns, groups: Sequence[FusionGroup]) -> Relation:
 def _about(sides: Sequence["_Side"]) -> tuple[str, ...]:
     """What crosses a link in each run; of the last one within the device why it takes so long."""
     links = tuple(
-        over_a_link(side.label, side.copied, side.n_steps, side.comparison.compared_span)
+        over_a_link(side.label, side.copied, side.n_steps, side.comparison.span)
         for side in sides
         if side.copied is not None and side.copied.traffic is None
     )
