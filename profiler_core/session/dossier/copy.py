@@ -62,19 +62,16 @@ def _copy_dossier(comparison: Comparison, item: Item, row: KernelRow, run: int |
     ]
     present = [side for side in sides if side.calls.n]
     told = [side for side in present if run in (None, side.number)] or present
-    lines = [side.roofline for side in told if side.roofline is not None]
     is_memset = row.category == "memset"
     shown, numbers = groups_of_kernel(comparison, row.name, item.of or run)
-    pair = None if shown is None else shown.pair
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
     places = places_of_kernel(comparison, row.name)
-    operators = () if shown is None else (_operators(shown, groups),)
     return Dossier(
         item=item,
         kind="memset" if is_memset else "copy",
         title=row.name,
         answer=kernel_answer(
-            lines,
+            _rooflines(told),
             "",
             what_copies(way_of(row.name, is_memset=is_memset)),
             names_run=len(comparison.pairs) > 1,
@@ -83,27 +80,49 @@ def _copy_dossier(comparison: Comparison, item: Item, row: KernelRow, run: int |
         times=_times(comparison, row),
         modules=modules_at(places),
         runs_at=runs_at(places),
-        rooflines=tuple(side.roofline for side in present if side.roofline is not None),
-        relations=(*operators, *(() if pair is None else (related_groups(pair, numbers),))),
+        rooflines=_rooflines(present),
+        relations=_relations(shown, numbers),
         sources=sources_at(places),
         arguments=tuple(entry for side in present for entry in side.arguments),
-        launches=tuple(
-            Launch(side.label, launched_by=tuple(side.calls.by_launch))
-            for side in present
-            if side.calls.by_launch
-        ),
+        launches=_launches(present),
         durations_ns=tuple(side.calls.dur_ns for side in sides),
-        on_timeline=tuple(
-            TimelineEvent(side.number, side.label, table, side.run.recorded_row(table, place))
-            for side in present
-            if side.calls.longest is not None
-            for table, place in [side.calls.longest]
-        ),
+        on_timeline=_on_timeline(present),
         missing=(
             *missing_of_groups(comparison, shown, groups),
             *(without_bytes(side.label) for side in present if side.copied is None),
         ),
     )
+
+
+def _rooflines(sides: Sequence["_Side"]) -> tuple[Roofline, ...]:
+    return tuple(side.roofline for side in sides if side.roofline is not None)
+
+
+def _launches(sides: Sequence["_Side"]) -> tuple[Launch, ...]:
+    return tuple(
+        Launch(side.label, launched_by=tuple(side.calls.by_launch))
+        for side in sides
+        if side.calls.by_launch
+    )
+
+
+def _on_timeline(sides: Sequence["_Side"]) -> tuple[TimelineEvent, ...]:
+    """The longest of each run."""
+    return tuple(
+        TimelineEvent(side.number, side.label, table, side.run.recorded_row(table, place))
+        for side in sides
+        if side.calls.longest is not None
+        for table, place in [side.calls.longest]
+    )
+
+
+def _relations(shown: LedgerRuns | None, numbers: Sequence[int]) -> tuple[Relation, ...]:
+    """What starts them, and of a pair the groups that have them."""
+    if shown is None:
+        return ()
+    operators = _operators(shown, [shown.groups[number] for number in numbers])
+    pair = shown.pair
+    return (operators,) if pair is None else (operators, related_groups(pair, numbers))
 
 
 def _operators(shown: LedgerRuns, groups: Sequence[FusionGroup]) -> Relation:
