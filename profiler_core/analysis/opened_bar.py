@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.ledger.folding import fold
 from profiler_core.analysis.ledger.result import FusionLedger
+from profiler_core.analysis.unprofiled_idle import AssumedPace
 from profiler_core.analysis.waterfall import OTHER_LABELS, BarPart, WaterfallRow, open_bar
+from profiler_core.units import format_duration, format_per_step
 
 _REST = "work that the ledger does not have"
 
@@ -83,6 +85,13 @@ _WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
     ),
     ("idle", "The device had no work."),
 )
+# The same of the bar between kernels where a side of it is not as in the trace.
+_ASSUMED_PACE = (
+    "The device's own pause between two kernels, assumed for the step without the profiler: what "
+    "the trace has where the next kernel was already waiting, and for each gap that ended with a "
+    "late launch the median of these pauses (1.2 µs where the trace has too few), because the host "
+    "may be in time when no profiler slows it."
+)
 
 
 @dataclass(frozen=True)
@@ -136,11 +145,31 @@ def bar_lines(row: WaterfallRow, ledger: FusionLedger, *, most: int = 12) -> tup
     return tuple(lines)
 
 
-def what_it_is(key: str) -> str:
-    """A sentence about a bar that has no groups; "" for device work."""
-    if key not in OTHER_LABELS:
+def what_it_is(row: WaterfallRow, labels: Sequence[str]) -> str:
+    """A sentence about a bar that has no groups, with what is assumed in it; "" for device work.
+
+    Args:
+        row: the bar.
+        labels: of baseline and candidate.
+    """
+    if row.key not in OTHER_LABELS:
         return ""
-    return next((text for start, text in _WITHOUT_GROUPS if key.startswith(start)), "")
+    if any(row.paces):
+        sides = zip(labels, row.paces, strict=True)
+        return " ".join(
+            (_ASSUMED_PACE, *(_assumed(label, pace) for label, pace in sides if pace is not None))
+        )
+    return next((text for start, text in _WITHOUT_GROUPS if row.key.startswith(start)), "")
+
+
+def _assumed(label: str, pace: AssumedPace) -> str:
+    """For instance: eager: 36.1 µs in the trace, and 312 gaps of 1.03 µs."""
+    parts = [f"{format_duration(pace.measured_ns)} in the trace"]
+    if pace.n_late:
+        gaps = "gap" if pace.n_late == 1 else "gaps"
+        parts.append(f"{format_per_step(pace.n_late)} {gaps} of {format_duration(pace.gap_ns)}")
+    cut = ", of which the step has time for a part" if pace.is_cut else ""
+    return f"{label}: {', and '.join(parts)}{cut}."
 
 
 def _line(title: str, source: str, group: int | None, parts: Sequence[BarPart]) -> BarLine:

@@ -9,6 +9,7 @@ no trace shows.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from profiler_core.analysis.ranks.critical import CriticalPath
 from profiler_core.analysis.ranks.host_bound import as_idle, untold_waiting
@@ -20,6 +21,31 @@ BEYOND_PROFILE = "idle_beyond_profile"
 OWN_PACE = "idle_between_kernels"
 _BUBBLE = f"idle_{BUBBLE}"
 _LATE_IDLE = f"idle_{LATE_RANK}"
+
+
+@dataclass(frozen=True)
+class AssumedPace:
+    """What idle time between kernels rests on where the trace does not have it so; of one step."""
+
+    measured_ns: float  # in the trace, before kernels that waited already
+    n_late: float  # gaps that ended with a launch that came late
+    gap_ns: float  # what each of them counts with
+    is_cut: bool  # that is more than the step idles at all
+
+
+def assumed_pace(ns: float, measured_ns: float, n_late: float, gap_ns: float) -> AssumedPace | None:
+    """None: the time is as measured in the trace, up to rounding.
+
+    Args:
+        ns: idle time between kernels in an unprofiled step.
+        measured_ns: the same of the profiled step.
+        n_late: gaps per step that ended with a late launch.
+        gap_ns: what each of them counts with.
+    """
+    if ns == 0 or abs(ns - measured_ns) < 1:
+        return None
+    is_cut = ns < measured_ns + n_late * gap_ns - 1
+    return AssumedPace(measured_ns, n_late, gap_ns, is_cut)
 
 
 def unprofiled_idle(

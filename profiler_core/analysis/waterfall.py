@@ -3,8 +3,8 @@
 A bar of device work is the sum of its events' durations, so that it opens into fusion groups;
 what overlapping streams take back is a bar of its own; idle time is divided by its causes
 (docs/columns.md, Waterfall and fusion). On the unprofiled clock device work and the pace from
-kernel to kernel are as measured in the trace, a gap that ended with a late launch costs that pace
-too, and the rest of the idle time is shared out in the profiled proportions.
+kernel to kernel are as measured in the trace, a gap that ended with a late launch is assumed to
+cost that pace too, and the rest of the idle time is shared out in the profiled proportions.
 
 On a CPU the profiler slows the operators themselves, so that there all parts of the profiled step
 are brought to the unprofiled one by one factor a side.
@@ -29,7 +29,14 @@ from profiler_core.analysis.ranks.job_summary import (
 from profiler_core.analysis.span import PER_STEP, Span, common_span
 from profiler_core.analysis.step_time import Clock
 from profiler_core.analysis.summary import Summary
-from profiler_core.analysis.unprofiled_idle import BEYOND_PROFILE, IDLE, OWN_PACE, unprofiled_idle
+from profiler_core.analysis.unprofiled_idle import (
+    BEYOND_PROFILE,
+    IDLE,
+    OWN_PACE,
+    AssumedPace,
+    assumed_pace,
+    unprofiled_idle,
+)
 
 # Bars of device work, in the order of the design, with their labels.
 WORK_CLASSES: dict[str, str] = {
@@ -111,6 +118,7 @@ class WaterfallRow:
     candidate_ns: int
     estimated: bool = False
     groups: tuple[GroupPart, ...] = ()  # biggest change first
+    paces: tuple[AssumedPace | None, ...] = ()  # of either side, where it is assumed
 
     @property
     def delta_ns(self) -> int:
@@ -159,6 +167,10 @@ def waterfall(
     span = PER_STEP if clock == "unprofiled" else common_span(each.span for each in summaries)
     labels = {**WORK_CLASSES, **OTHER_LABELS, **_named_late_rank(summaries)}
     labels["idle_tail"] = f"idle: {cause_name('tail', span)}"
+    paces = tuple(
+        own_pace(summary, side.get(OWN_PACE, 0.0), clock)
+        for summary, side in zip(summaries, sides, strict=True)
+    )
     rows = tuple(
         WaterfallRow(
             key=key,
@@ -166,8 +178,10 @@ def waterfall(
             baseline_ns=whole_ns[0].get(key, 0),
             candidate_ns=whole_ns[1].get(key, 0),
             estimated=scales != (1.0, 1.0)
-            or (clock == "unprofiled" and key.startswith("idle_") and key not in MEASURED_IDLE),
+            or (clock == "unprofiled" and key.startswith("idle_") and key not in UNDIVIDED_IDLE)
+            or (key == OWN_PACE and any(paces)),
             groups=tuple(parts.get(key, ())),
+            paces=paces if key == OWN_PACE else (),
         )
         for key in order
         if whole_ns[0].get(key) or whole_ns[1].get(key)
@@ -181,6 +195,10 @@ def waterfall(
 HOST_SHARES = (
     "Step times are unprofiled; the host's share of the idle time is divided in the profiled "
     "proportions (≈)."
+)
+ASSUMED_PACE = (
+    "Between kernels, a gap that ended with a late launch in the trace is assumed to take the "
+    "device's own pause, because the host may be in time without the profiler (≈)."
 )
 _UNTOLD = (
     "Under the profiler each rank's host needs longer than a step takes without it, so which of "
@@ -196,7 +214,7 @@ _ORDER_OF_OTHERS = (
     IDLE,
 )
 # Not divided in the proportions of the profiled steps.
-MEASURED_IDLE = (OWN_PACE, BEYOND_PROFILE)
+UNDIVIDED_IDLE = (OWN_PACE, BEYOND_PROFILE)
 
 
 def _hides_who_is_late(summary: Summary, step_ns: int) -> bool:
@@ -304,6 +322,21 @@ def idle_shares(summary: Summary, idle_ns: float, step_ns: float, clock: Clock) 
     return unprofiled_idle(by_cause, idle_ns, gaps_ns, summary.critical, step_ns)
 
 
+def own_pace(summary: Summary, ns: float, clock: Clock) -> AssumedPace | None:
+    """What this idle time between kernels rests on; None: it is measured, or there is none.
+
+    Args:
+        summary: of the trace.
+        ns: per step, of `idle_shares`.
+        clock: of that.
+    """
+    causes = summary.idle_by_cause_ns
+    if clock == "profiled" or causes is None:
+        return None
+    measured_ns = summary.per_step(causes.get(OWN_PACE.removeprefix("idle_"), 0))
+    return assumed_pace(ns, measured_ns, summary.per_step(summary.n_late_gaps), summary.own_gap_ns)
+
+
 def _scale(summary: Summary, total: int, clock: Clock) -> float:
     """What a duration of this trace is multiplied by on this clock."""
     return 1.0 if clock == "profiled" else summary.unprofiled_scale(total)
@@ -348,8 +381,11 @@ def _notes(
             f"the trace, brought to the unprofiled step by × {scales[0]:.2f} in the baseline and "
             f"× {scales[1]:.2f} in the candidate (≈)."
         )
-    elif any(row.estimated for row in rows):
-        notes.append(HOST_SHARES)
+    else:
+        if any(row.estimated and row.key != OWN_PACE for row in rows):
+            notes.append(HOST_SHARES)
+        if OWN_PACE in present and present[OWN_PACE].estimated:
+            notes.append(ASSUMED_PACE)
     if CLOCKS in present:
         notes.append(busy_beyond_step(summaries))
     if any(len(summary.devices) > 1 for summary in summaries):

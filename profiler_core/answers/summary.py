@@ -65,8 +65,9 @@ class SummaryNumbers(Answer, frozen=True):
             waiting_ns="for the late rank of a job, which works more",
             beyond_ns="by what the device is busy for longer in the trace than the timed step "
             "takes",
-            idle_by_cause_ns="of the timed step by what remains of the profiled causes; sums to "
-            "idle_ns; null where the trace tells none",
+            idle_by_cause_ns="of the timed step by what remains of the profiled causes; "
+            "`between_kernels` with the device's own pause for each gap that ended with a late "
+            "launch; sums to idle_ns; null where the trace tells none",
         ),
     ]
     window: Annotated[WindowAnswer, means("{keys}")]

@@ -13,7 +13,13 @@ from profiler_core.analysis.step_parts import WAITING_FOR_A_RANK
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
-from profiler_core.analysis.waterfall import HOST_SHARES, MEASURED_IDLE, busy_beyond_step
+from profiler_core.analysis.waterfall import (
+    ASSUMED_PACE,
+    HOST_SHARES,
+    UNDIVIDED_IDLE,
+    busy_beyond_step,
+    own_pace,
+)
 from profiler_core.analysis.wording.clocks import SHARES_DIFFER
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.summary import summary_answer
@@ -162,10 +168,12 @@ def _clock_notes(summary: Summary, step: DividedStep) -> list[str]:
     if step.clock == "profiled" or summary.device_kind == "cpu":
         return []
     by_cause = step.idle_by_cause_ns or {}
-    is_divided = any(ns and f"idle_{cause}" not in MEASURED_IDLE for cause, ns in by_cause.items())
+    between_ns = by_cause.get("between_kernels", 0.0)
+    is_divided = any(ns and f"idle_{cause}" not in UNDIVIDED_IDLE for cause, ns in by_cause.items())
     return [
         SHARES_DIFFER,
         *([HOST_SHARES] if is_divided else []),
+        *([ASSUMED_PACE] if own_pace(summary, between_ns, step.clock) else []),
         *([busy_beyond_step([summary])] if step.beyond_ns else []),
     ]
 

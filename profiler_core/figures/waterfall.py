@@ -18,6 +18,8 @@ from profiler_core.units import format_difference, format_duration
 
 _ROW_PX, _REST_PX = 38, 44
 _SHOWN_SHARE = 0.003  # of the longer step; smaller changes are drawn as one bar
+_IN_PROPORTION = "split in proportion to the profiled step"
+_ASSUMED = "assumed: the device's own pause in each gap between kernels"
 _LINE, _MOST_LABEL = 24, 44  # characters: labels take two lines, so that a phone has room too
 
 
@@ -32,6 +34,7 @@ class Bar:
     estimated: bool
     total: int | None  # 0: the baseline's step, 1: the candidate's; None: a change
     keys: tuple[str, ...] = ()  # of the waterfall's rows in it
+    how: tuple[str, ...] = ()  # it is estimated
 
 
 def bars(result: Waterfall, labels: tuple[str, str]) -> tuple[Bar, ...]:
@@ -42,17 +45,18 @@ def bars(result: Waterfall, labels: tuple[str, str]) -> tuple[Bar, ...]:
     least = _SHOWN_SHARE * max(result.baseline_ns, result.candidate_ns)
     large = [row for row in result.rows if row.delta_ns and abs(row.delta_ns) >= least]
     small = [row for row in result.rows if row.delta_ns and abs(row.delta_ns) < least]
-    changes: list[tuple[str, int, int, bool, tuple[str, ...]]] = [
-        (row.label, row.baseline_ns, row.candidate_ns, row.estimated, (row.key,)) for row in large
-    ]
+    changes = [(row.label, [row]) for row in large]
     if small:
         name = small[0].label if len(small) == 1 else f"{len(small)} smaller changes"
-        estimated = any(row.estimated for row in small)
-        changes.append((name, *_sums(small), estimated, tuple(row.key for row in small)))
+        changes.append((name, small))
     at = result.baseline_ns
     drawn = [Bar(labels[0], 0, at, (at, at), estimated=False, total=0)]
-    for label, before, after, estimated, keys in changes:
-        drawn.append(Bar(label, at, at + after - before, (before, after), estimated, None, keys))
+    for label, rows in changes:
+        before, after = _sums(rows)
+        keys, how = tuple(row.key for row in rows), _how_estimated(rows)
+        drawn.append(
+            Bar(label, at, at + after - before, (before, after), bool(how), None, keys, how)
+        )
         at += after - before
     end = result.candidate_ns
     drawn.append(Bar(labels[1], 0, end, (end, end), estimated=False, total=1))
@@ -240,6 +244,15 @@ def _sides(bar: Bar) -> str:
     return f"{format_duration(before)} → {format_duration(after)}"
 
 
+def _how_estimated(rows: Sequence[WaterfallRow]) -> tuple[str, ...]:
+    """What the rows of a bar rest on, each once; () where all are measured."""
+    return tuple(
+        dict.fromkeys(
+            _ASSUMED if any(row.paces) else _IN_PROPORTION for row in rows if row.estimated
+        )
+    )
+
+
 def _hover(bar: Bar, labels: tuple[str, str], span: Span) -> str:
     if bar.total is not None:
         return f"<b>{plotly_text(bar.label)}</b><br>{format_duration(bar.end_ns)} {span}"
@@ -248,6 +261,5 @@ def _hover(bar: Bar, labels: tuple[str, str], span: Span) -> str:
         f"{plotly_text(label)}: {format_duration(ns)} {span}"
         for label, ns in zip(labels, bar.sides_ns, strict=True)
     ]
-    if bar.estimated:
-        lines.append("split in proportion to the profiled step")
+    lines += bar.how
     return "<br>".join(lines)

@@ -52,10 +52,14 @@ def test_what_the_ledger_does_not_have_is_a_line_of_its_own():
     assert sum(line.baseline_ns for line in lines) == row.baseline_ns
 
 
+def told(key):
+    return what_it_is(WaterfallRow(key, key, 5, 7), ("eager", "default"))
+
+
 def test_a_bar_without_groups_is_explained():
     ledger = many_groups(1)
     assert bar_lines(WaterfallRow("idle", "idle", 5, 7), ledger) == ()
     for key in OTHER_LABELS:
-        assert what_it_is(key).endswith(".")
+        assert told(key).endswith(".")
     for key in WORK_CLASSES:
-        assert what_it_is(key) == ""
+        assert told(key) == ""

@@ -1,6 +1,11 @@
 """The waterfall adds up exactly, on either clock, and opens into the fusion groups."""
 
+import gzip
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -10,6 +15,7 @@ from profiler_core.analysis.step_parts import step_parts
 from profiler_core.analysis.step_time import step_time_ns
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.waterfall import (
+    ASSUMED_PACE,
     WORK_CLASSES,
     BarPart,
     GroupPart,
@@ -19,6 +25,7 @@ from profiler_core.analysis.waterfall import (
     waterfall,
 )
 from profiler_core.ingest.run import open_run
+from profiler_core.session.comparison import Comparison
 from tests.analysis.ledger.pairs import (
     CAPTURES,
     FIXTURES,
@@ -80,10 +87,11 @@ def test_a_step_shorter_than_its_device_work_says_so():
     ) in result.notes
 
 
-def test_the_own_pace_of_the_device_is_not_estimated():
+def test_the_own_pace_of_the_device_is_assumed_where_launches_came_late():
     """Kernel to kernel costs the same profiled or not; the host's share shrinks with the step.
 
-    Seven launches of the capture's step come late; each of their gaps is the device's own, too.
+    Seven launches of the capture's step come late; that their gaps are the device's own without the
+    profiler is an assumption, and stood there as measured.
     """
     summaries = tuple(
         summarise(side(FIXTURES / name).trace) for name in ("bert.eager", "bert.default")
@@ -99,7 +107,70 @@ def test_the_own_pace_of_the_device_is_not_estimated():
     assert 900 < summaries[0].own_gap_ns < 1_500  # an H200 needs about 1 µs
     own = profiled[key].baseline_ns + late * summaries[0].own_gap_ns
     assert unprofiled[key].baseline_ns == pytest.approx(min(own, gap), abs=1)
-    assert not unprofiled[key].estimated
+    assert unprofiled[key].estimated and not profiled[key].estimated
+    assert ASSUMED_PACE in faster.notes and ASSUMED_PACE not in waterfall(summaries, None).notes
+    in_time = tuple(replace(summary, n_late_gaps=0) for summary in summaries)
+    measured = waterfall(in_time, (busy[0] + gap, busy[1] + gap))
+    assert ASSUMED_PACE not in measured.notes
+    (row,) = (row for row in measured.rows if row.key == key)
+    assert (row.baseline_ns, row.estimated) == (profiled[key].baseline_ns, False)
+    assert what_it_is(row, ("a", "b")).endswith("that were already waiting in the queue.")
+    # Less than the trace has: the step idles no longer. Not as measured either.
+    cut = waterfall(in_time, (busy[0] + 5_000, busy[1] + gap))
+    (row,) = (row for row in cut.rows if row.key == key)
+    assert (row.baseline_ns, row.estimated) == (5_000, True)
+    assert "a: 199 µs in the trace, of which" in what_it_is(row, ("a", "b"))
+
+
+BF16 = Path(__file__).resolve().parents[2] / "sample_traces" / "resnet50-bf16"
+_TEN_US = 10.0
+
+
+def judged_gaps(folder):
+    """Per step: µs before kernels whose launch had returned, and late gaps; median pause, µs.
+
+    Plain JSON: events of the device in order, each gap with the launch call of what ends it.
+    """
+    (path,) = folder.glob("trace.json*")
+    events = [e for e in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+              if e.get("ph") == "X"]  # fmt: skip
+    steps = [e for e in events if e["name"].startswith("ProfilerStep")
+             and e["cat"] == "user_annotation"]  # fmt: skip
+    returned = {e["args"]["correlation"]: e["ts"] + e["dur"] for e in events
+                if e["cat"] in ("cuda_runtime", "cuda_driver")
+                and "correlation" in e["args"]}  # fmt: skip
+    device = sorted((e["ts"], e["ts"] + e["dur"], e["args"]["correlation"]) for e in events
+                    if e["cat"] in ("kernel", "gpu_memcpy", "gpu_memset"))  # fmt: skip
+    end, late, waited = device[0][1], 0, []
+    for start, stop, correlation in device[1:]:
+        if start > end and returned[correlation] <= end:
+            waited.append(start - end)
+        elif start > end:
+            late += 1
+        end = max(end, stop)
+    n, pauses = len(steps), [gap for gap in waited if gap <= _TEN_US]
+    return sum(min(gap, _TEN_US) for gap in waited) / n, late / n, median(pauses)
+
+
+def test_the_sentence_says_what_is_measured_and_what_is_assumed_between_kernels():
+    """ "Between two kernels that were already waiting": 355 µs, of which the trace has 36.1."""
+    folders = [
+        BF16 / f"{mode}+bf16-autocast+channels_last" for mode in ("eager", "reduce-overhead")
+    ]
+    (pair,) = Comparison.open(folders).pairs
+    result = pair.explanation.waterfall
+    (row,) = (row for row in result.rows if row.key == "idle_between_kernels")
+    measured_us, n_late, pause_us = judged_gaps(folders[0])
+    assert row.baseline_ns / 1e3 == pytest.approx(measured_us + n_late * pause_us, rel=0.01)
+    assert measured_us < 0.2 * row.baseline_ns / 1e3
+    assert row.estimated and ASSUMED_PACE in result.notes
+    text = what_it_is(row, ("eager", "reduce-overhead"))
+    assert "assumed for the step without the profiler" in text
+    assert "already waiting in the queue" not in text
+    said = re.search(rf"eager: {measured_us:.1f} µs in the trace, and (.*) gaps of 1.02 µs\.", text)
+    # With the gap before the first kernel of all, once in five steps.
+    assert said is not None and float(said[1]) == pytest.approx(n_late + 0.2, abs=0.05)
+    assert "reduce-overhead:" not in text  # it idles for nothing
 
 
 def test_a_gap_that_the_profiler_made_costs_the_devices_own_gap():
@@ -140,7 +211,7 @@ def test_idle_time_that_only_the_unprofiled_step_has_is_called_that():
     assert (row.label, row.baseline_ns, row.estimated) == (
         "idle: only without the profiler", 5_000, False,
     )  # fmt: skip
-    assert "in the profiled steps" in what_it_is(row.key)
+    assert "in the profiled steps" in what_it_is(row, ("eager", "default"))
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), INFERENCE + TRAINING)

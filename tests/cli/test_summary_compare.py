@@ -12,6 +12,7 @@ import pytest
 
 from profiler_core.analysis.finding_rules.facts import Finding
 from profiler_core.analysis.measures import measures
+from profiler_core.analysis.waterfall import ASSUMED_PACE
 from profiler_core.analysis.wording.clocks import SHARES_DIFFER
 from profiler_core.cli.explained import findings_text
 from profiler_core.cli.main import main
@@ -354,6 +355,7 @@ def test_busy_is_of_the_timed_step_as_on_overview(capsys):
         assert step["GPU busy"][1] == format_share(share)
         assert SHARES_DIFFER in text
         if side == 0:
+            assert ASSUMED_PACE in text
             causes = _table(text, "idle because of")
             idle_ns = sum(_ns(cells[0]) for cells in causes.values())
             assert idle_ns == pytest.approx(step_ns - busy_ns, rel=0.01)
@@ -399,7 +401,7 @@ def test_a_bare_trace_has_its_profiled_step_alone(capsys):
     step = _table(text, "per step")
     assert list(step)[:3] == ["step time (profiled)", "GPU busy", "GPU idle"]
     assert "step time (unprofiled)" not in step
-    assert SHARES_DIFFER not in text
+    assert SHARES_DIFFER not in text and ASSUMED_PACE not in text
     told = answer(capsys, "summary", str(EAGER / "trace.json.gz"))
     n_steps = len(told["steps"])
     assert told["step_time_ns"] is None

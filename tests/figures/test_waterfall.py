@@ -1,7 +1,10 @@
 """The bars float from the baseline's step to the candidate's, and lose nothing on the way."""
 
+from dataclasses import replace
+
 import pytest
 
+from profiler_core.analysis.unprofiled_idle import AssumedPace
 from profiler_core.analysis.waterfall import Waterfall, WaterfallRow
 from profiler_core.figures.theme import DARK, LIGHT
 from profiler_core.figures.waterfall import bars, waterfall_figure
@@ -39,6 +42,25 @@ def test_what_did_not_change_is_left_out_and_small_changes_are_one_bar():
     ]  # fmt: skip
     small = bars(RESULT, LABELS)[4]
     assert small.sides_ns == (500, 1_500)
+
+
+def test_a_bar_says_what_its_estimate_rests_on():
+    """ "Split in proportion to the profiled step" is not what an assumed pause is."""
+    pace = AssumedPace(36_100.0, 311.6, 1_024.0, is_cut=False)
+    assumed = WaterfallRow(
+        "idle_between_kernels", "idle: between kernels", 355_000, 0, True, paces=(pace, None)
+    )
+    measured = replace(assumed, key="overlap", label="overlap", estimated=False, paces=())
+    divided = replace(measured, key="idle_host_other", label="idle: other", estimated=True)
+    result = Waterfall((assumed, measured, divided), 1_065_000, 0, "unprofiled")
+    _, *drawn, _ = bars(result, LABELS)
+    assert [(bar.estimated, bar.how) for bar in drawn] == [
+        (True, ("assumed: the device's own pause in each gap between kernels",)),
+        (False, ()),
+        (True, ("split in proportion to the profiled step",)),
+    ]
+    texts = waterfall_figure(result, LABELS, LIGHT).data[1].hovertext
+    assert sum("own pause" in text for text in texts) == 1
 
 
 @pytest.mark.parametrize(

@@ -552,7 +552,7 @@ MUTANTS = (
     ),
     Mutant(
         "waterfall.py", "a gap that the profiler made costs the device's own gap",
-        "gaps_ns = summary.n_late_gaps / n * summary.own_gap_ns", "gaps_ns = 0.0",
+        "gaps_ns = summary.per_step(summary.n_late_gaps) * summary.own_gap_ns", "gaps_ns = 0.0",
         ("test_waterfall.py",),
     ),
     Mutant(

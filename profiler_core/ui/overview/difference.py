@@ -96,14 +96,15 @@ def _show_row(choice: Choice, number: int, explanation: Explanation, row: Waterf
         title = clipped(line.title, 70)
         return title if line.group is None else item_link(group_item(number + 1, line.group), title)
 
+    labels = [clipped(choice.labels[n], 18) for n in (0, number + 1)]
     st.html(
         render(
             "page/opened_bar.html",
             row=row,
             title=capitalised(row.label),
-            labels=[clipped(choice.labels[n], 18) for n in (0, number + 1)],
+            labels=labels,
             lines=[(line, name(line)) for line in lines],
-            reason=what_it_is(row.key) or "The groups of this bar are not known.",
+            reason=what_it_is(row, labels) or "The groups of this bar are not known.",
             timeline=href("timeline", choice.query),
         )
     )
