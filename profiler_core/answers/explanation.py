@@ -96,12 +96,7 @@ class BarHead(Answer, frozen=True):
     candidate_ns: Annotated[int, means("of each side, and candidate − baseline", "ns")]
     delta_ns: Annotated[int, means("of each side, and candidate − baseline", "ns")]
     estimated: Annotated[
-        bool,
-        means(
-            "the idle time is measured, its division is taken from the profiled step; "
-            "`idle_between_kernels`: gaps that ended with a late launch count with the device's "
-            "own pause"
-        ),
+        bool, means("divided as in the profiled step; between kernels: late gaps at the own pause")
     ]
 
 
