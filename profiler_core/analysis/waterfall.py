@@ -177,9 +177,7 @@ def waterfall(
             label=labels[key],
             baseline_ns=whole_ns[0].get(key, 0),
             candidate_ns=whole_ns[1].get(key, 0),
-            estimated=scales != (1.0, 1.0)
-            or (clock == "unprofiled" and key.startswith("idle_") and key not in UNDIVIDED_IDLE)
-            or (key == OWN_PACE and any(paces)),
+            estimated=scales != (1.0, 1.0) or _is_estimated(key, clock, paces),
             groups=tuple(parts.get(key, ())),
             paces=paces if key == OWN_PACE else (),
         )
@@ -215,6 +213,13 @@ _ORDER_OF_OTHERS = (
 )
 # Not divided in the proportions of the profiled steps.
 UNDIVIDED_IDLE = (OWN_PACE, BEYOND_PROFILE)
+
+
+def _is_estimated(key: str, clock: Clock, paces: tuple[AssumedPace | None, ...]) -> bool:
+    """Of idle time: is it divided in the profiled proportions, or rests on an assumed pace?"""
+    if key == OWN_PACE:
+        return any(paces)
+    return clock == "unprofiled" and key.startswith("idle_") and key not in UNDIVIDED_IDLE
 
 
 def _hides_who_is_late(summary: Summary, step_ns: int) -> bool:
