@@ -16,7 +16,10 @@ from profiler_core.analysis.waterfall import idle_shares
 
 @dataclass(frozen=True)
 class DividedStep:
-    """One step, or all of a trace without steps, ns. busy_ns + waiting_ns + idle_ns == step_ns."""
+    """One step, or all of a trace without steps, ns. busy_ns + waiting_ns + idle_ns == step_ns.
+
+    Of a job that waits for a rank they are more by `over_ns`, as in its waterfall.
+    """
 
     step_ns: float
     clock: Clock
@@ -25,6 +28,11 @@ class DividedStep:
     idle_ns: float
     beyond_ns: float  # of what the device is busy in a profiled step: more than the timed step
     idle_by_cause_ns: Mapping[str, float] | None  # sum to idle_ns; None: the trace tells none
+
+    @property
+    def over_ns(self) -> float:
+        """What busy, waiting and idle time come to more than the step, of a job that waits."""
+        return max(0.0, self.busy_ns + self.waiting_ns + self.idle_ns - self.step_ns)
 
 
 def divided_steps(sides: Sequence[Side]) -> tuple[DividedStep | None, ...]:
@@ -40,8 +48,8 @@ def divided_steps(sides: Sequence[Side]) -> tuple[DividedStep | None, ...]:
 
 def _divided(summary: Summary, step: float | None, clock: Clock) -> DividedStep:
     parts = step_parts(summary, None if is_empty(summary) else step, clock)
-    waiting_ns = min(summary.per_step(summary.late_work_ns), parts.idle_ns)
-    idle_ns = parts.idle_ns - waiting_ns
+    waiting_ns = min(summary.per_step(summary.late_work_ns), parts.step_ns)
+    idle_ns = max(0.0, parts.idle_ns - waiting_ns)
     pace = summary.unprofiled_scale(parts.step_ns)
     return DividedStep(
         step_ns=parts.step_ns,

@@ -58,7 +58,8 @@ class SummaryNumbers(Answer, frozen=True):
         DividedStep | None,
         means(
             "*GPU busy* and idle as pages, `summary` and `compare` show them, of one step: {keys}; "
-            "busy_ns + waiting_ns + idle_ns = step_ns; null for a cut trace",
+            "busy_ns + waiting_ns + idle_ns = step_ns, of a job that waits beyond_ns more; null "
+            "for a cut trace",
             clock="`unprofiled`: of the timed step; `profiled`: of the profiled one, or of all of "
             "a trace without steps",
             busy_ns="at most step_ns",

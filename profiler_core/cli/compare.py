@@ -11,6 +11,7 @@ from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.span import PER_STEP, profiled_time
 from profiler_core.analysis.step_division import DividedStep
 from profiler_core.analysis.step_parts import WAITING_FOR_A_RANK
+from profiler_core.analysis.waterfall import CLOCKS, OTHER_LABELS
 from profiler_core.analysis.wording.verdict import details, statement
 from profiler_core.answers.compare import comparison_answer
 from profiler_core.answers.encoding import write_json
@@ -119,6 +120,8 @@ def _busy(steps: TwoSteps) -> list[list[str]]:
     rows = [row("busy", lambda step: step.busy_ns), row("idle", lambda step: step.idle_ns)]
     if any(step is not None and step.waiting_ns for step in steps):
         rows.insert(1, row(WAITING_FOR_A_RANK, lambda step: step.waiting_ns))
+    if any(step is not None and step.over_ns for step in steps):
+        rows.append(row(OTHER_LABELS[CLOCKS], lambda step: -step.over_ns))
     return rows
 
 

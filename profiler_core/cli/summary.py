@@ -15,7 +15,9 @@ from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.analysis.waterfall import (
     ASSUMED_PACE,
+    CLOCKS,
     HOST_SHARES,
+    OTHER_LABELS,
     UNDIVIDED_IDLE,
     busy_beyond_step,
     own_pace,
@@ -123,6 +125,8 @@ def _times(summary: Summary, step: DividedStep, word: str) -> list[list[str]]:
     if step.waiting_ns:
         parts.insert(1, (WAITING_FOR_A_RANK, step.waiting_ns))
     divided = [[name, format_duration(ns), format_share_of(ns, step.step_ns)] for name, ns in parts]
+    if step.over_ns:
+        divided.append([OTHER_LABELS[CLOCKS], format_duration(-step.over_ns), ""])
     whole = "step time (profiled)" if summary.span == PER_STEP else "from start to end"
     profiled = [whole, format_duration(summary.profiled_step_ns)]
     if step.clock == "profiled":

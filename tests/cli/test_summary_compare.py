@@ -435,6 +435,11 @@ def test_a_job_that_waits_is_not_idle(capsys):
     for word in ("busy", "idle"):
         assert compared[word][1] == step[f"GPU {word}"][0]
     assert compared["waiting for a rank"][1] == step["waiting for a rank"][0]
+    rows = ("busy", "waiting for a rank", "idle", "beyond the unprofiled step")
+    left = [_ns(compared[row][0].replace("−", "-")) for row in rows]
+    assert left[1] == pytest.approx(11.9e6, rel=0.01)  # as the finding and the waterfall have it
+    assert left[3] < 0
+    assert sum(left) == pytest.approx(_timed_ns(DDP / "eager"), rel=0.01)
 
 
 def test_of_a_cut_trace_no_time_is_called_idle(tmp_path, capsys):
