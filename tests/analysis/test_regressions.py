@@ -13,6 +13,7 @@ from profiler_core.analysis.finding_rules.opaque_operators import opaque_operato
 from profiler_core.analysis.finding_rules.regressions import RULES as REGRESSIONS
 from profiler_core.analysis.finding_rules.zero_tangents import zero_tangents
 from profiler_core.analysis.ledger.result import KernelTime
+from profiler_core.experiments.predicted import levers_for
 from profiler_core.session.comparison import Comparison
 from tests.analysis.test_findings import BERT, RESNET, TRAINING, facts
 from tests.larger import JUDGE_PAIRS, TF32, unpacked
@@ -32,6 +33,7 @@ def test_a_gradient_by_atomics():
     """T5's bias by distance: 524 288 additions into 32 x 8 cells, in the generated code."""
     findings = {finding.key: finding for finding in t5().findings}
     finding = findings["slower_by_atomics"]
+    assert levers_for(finding) == ()  # code alone mends it
     code = t5().candidate.code
     adding = {
         name
@@ -69,6 +71,7 @@ def test_products_that_left_tf32():
     assert "6 × conv2d (blocks.py:17)" in finding.evidence
     assert "s1688gemm_64x128_32x3_nn_align4 → sm80_xmma_gemm_f32f32_f32f32_f" in finding.evidence
     assert "set_float32_matmul_precision('high')" in finding.advice
+    assert levers_for(finding) == ("precision",)
     steps = []
     for name in names[1:]:
         rounds = json.loads((folder / name / "run.json").read_text())["measurement"]["rounds"]
@@ -82,6 +85,7 @@ def test_attention_in_parts_names_the_kernels_of_both_sides():
     """BERT: eager has a fused kernel in each layer, Inductor products and a softmax."""
     case = facts(*BERT)
     finding = regressed(case)["slower_attention"]
+    assert levers_for(finding) == ()  # layouts and templates take no mask away
     attention = [
         (number, group)
         for number, group in enumerate(case.ledger.groups)
@@ -125,6 +129,7 @@ def test_layout_kernels_that_the_baseline_does_without():
     findings = regressed(replace(case, ledger=replace(case.ledger, groups=groups)))
     assert set(without) == {"slower_groups"}
     assert set(findings) == {"slower_by_layouts"}
+    assert levers_for(findings["slower_by_layouts"])[0] == "layout_optimization"
     assert findings["slower_by_layouts"].at_stake_ns == without["slower_groups"].at_stake_ns
 
 

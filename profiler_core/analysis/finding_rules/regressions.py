@@ -7,7 +7,7 @@ ledger is sure of it. A kernel that adds a convolution's bias does the convoluti
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from profiler_core.analysis.attention_masks import masks_of
 from profiler_core.analysis.categories import PRODUCT_CATEGORIES
@@ -54,6 +54,7 @@ class _Cause:
     is_cause: Callable[[Facts, FusionGroup], bool]
     # (evidence, advice) of lines of which the files tell more; "": as for all.
     told: "Callable[[Facts, list[FoldedGroup]], tuple[str, str]] | None" = None
+    settings: tuple[str, ...] | None = ()  # as of `Finding`: code alone mends most causes
 
 
 def _adds_with_atomics(facts: Facts, group: FusionGroup) -> bool:
@@ -161,6 +162,7 @@ _CAUSES: tuple[_Cause, ...] = (
         "convolutions: torch.set_float32_matmul_precision('high') rounds them as the baseline "
         "does.",
         _left_tf32,
+        settings=("tf32",),
     ),
     _Cause(
         "slower_by_layouts",
@@ -168,6 +170,7 @@ _CAUSES: tuple[_Cause, ...] = (
         "Keep model and inputs in memory_format=torch.channels_last, or set "
         "torch._inductor.config.layout_optimization = False.",
         _copies_layouts,
+        settings=None,
     ),
 )
 
@@ -179,7 +182,8 @@ def slower_by(cause: _Cause) -> Rule:
         lines = [line for line in _lost(facts) if _cause_of(facts, line) is cause]
         evidence, advice = ("", "") if cause.told is None else cause.told(facts, lines)
         advice = advice or cause.advice
-        return _finding(facts, lines, cause.key, cause.title, advice, evidence)
+        told = _finding(facts, lines, cause.key, cause.title, advice, evidence)
+        return None if told is None else replace(told, settings=cause.settings)
 
     return rule
 
