@@ -41,9 +41,9 @@ def why_slow(line: Roofline, copied: Copied) -> str:
     need_ns = share * mean_ns
     needed = format_duration(need_ns) if need_ns >= 1 else "less than 1 ns"
     return (
-        f"In {line.label} a call moves {format_bytes(copied.n_bytes / copied.n)} in "
-        f"{format_duration(mean_ns)}, of which its bytes need {needed} "
-        "at the memory's peak: the rest any call takes, however little it moves. Fewer calls help."
+        f"In {line.label} a call is of {format_bytes(copied.n_bytes / copied.n)} and takes "
+        f"{format_duration(mean_ns)}, of which its bytes need {needed} at the memory's peak: the "
+        "rest any call takes, however small. Fewer calls help."
     )
 
 
