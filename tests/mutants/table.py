@@ -910,7 +910,11 @@ MUTANTS = (
     ),
     Mutant(
         "finding_rules/op_work.py", "a bias beside a product's kernel is no part of the product",
-        'BESIDE_PRODUCTS, "elementwise")', "BESIDE_PRODUCTS,)", ("test_op_work.py",),
+        'BESIDE_PRODUCTS, "elementwise", ', "BESIDE_PRODUCTS, ", ("test_op_work.py",),
+    ),
+    Mutant(
+        "finding_rules/op_work.py", "the sum of a bias's gradient is no part of the product",
+        '"elementwise", "reduction")', '"elementwise")', ("test_op_work.py",),
     ),
     Mutant(
         "finding_rules/op_work.py", "calls whose kernels tell no product count whole",

@@ -30,8 +30,9 @@ PRODUCTS = (
 )  # fmt: skip
 # What a library launches beside a product: workspaces that it clears, layouts that it converts.
 BESIDE_PRODUCTS = (*COPIES, "copy")
-# Of all that computes no part of a product: a bias that is added, too.
-_BESIDE = (*BESIDE_PRODUCTS, "elementwise")
+# Of all that computes no part of a product: a bias that is added, and the sum of its gradient, too.
+# What adds up the parts of a product has, inside of its operator, the product's own category.
+_BESIDE = (*BESIDE_PRODUCTS, "elementwise", "reduction")
 # Which of a thread's calls count, by their starts and ends: outer calls come before inner ones.
 _Counted = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
 _HALF = frozenset(("c10::Half", "c10::BFloat16"))
