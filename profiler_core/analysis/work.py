@@ -25,10 +25,13 @@ _STEP = "ProfilerStep#"
 # Ranges that torch.compile and autograd put around operators: what runs inside is the work.
 # torch 2.1 to 2.15: torch/_dynamo/eval_frame.py, functorch/_aot_autograd/runtime_wrappers.py,
 # torch/csrc/autograd/engine.cpp (evaluate_function) and the names of its nodes.
-_WRAPPER = re.compile(
+_AROUND_GRAPH = re.compile(
     r"Torch-Compiled Region|## Call CompiledFxGraph|TorchDynamo Cache Lookup|Pregraph bytecode"
     r"|AOTDispatcher Runtime Wrapper|CompiledFunction(Backward)?$|CompiledFxGraph"
-    r"|autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$"
+)
+_WRAPPER = re.compile(
+    _AROUND_GRAPH.pattern
+    + r"|autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$"
 )
 
 # What torch.compile does while it compiles, by the names that dynamo_timed gives it (torch 2.1 to
@@ -117,6 +120,11 @@ def _moment(work: pl.DataFrame) -> str:
 def is_wrapper(operator: str) -> bool:
     """Is this host range put around operators by torch.compile or autograd?"""
     return _WRAPPER.match(operator) is not None
+
+
+def is_around_graph(operator: str) -> bool:
+    """Is it put around a whole compiled graph, so that its arguments are no single kernel's?"""
+    return _AROUND_GRAPH.match(operator) is not None
 
 
 def _with_launches(trace: Trace) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 import pytest
 
-from profiler_core.analysis.work import device_work, is_wrapper
+from profiler_core.analysis.work import device_work, is_around_graph, is_wrapper
 from tests.builders import AUTOGRAD, a_trace, kernel, launch, op, step
 
 LAUNCHERS = [
@@ -114,15 +114,17 @@ def test_cpu_kernels_belong_to_the_step_in_which_they_start():
 
 
 @pytest.mark.parametrize(
-    ("name", "wraps"),
+    ("name", "wraps", "a_graph"),
     [
-        ("Torch-Compiled Region: 3/1", True),
-        ("CompiledFunctionBackward", True),
-        ("torch::autograd::AccumulateGrad", True),
-        ("ConvolutionBackward0", True),
-        ("aten::convolution_backward", False),
-        ("graph_0_cpp_fused_relu_0", False),
+        ("Torch-Compiled Region: 3/1", True, True),
+        ("CompiledFunction", True, True),
+        ("CompiledFunctionBackward", True, True),
+        ("torch::autograd::AccumulateGrad", True, False),
+        ("ConvolutionBackward0", True, False),
+        ("aten::convolution_backward", False, False),
+        ("graph_0_cpp_fused_relu_0", False, False),
     ],
 )
-def test_wrappers_are_told_by_name(name, wraps):
+def test_wrappers_are_told_by_name(name, wraps, a_graph):
     assert is_wrapper(name) is wraps
+    assert is_around_graph(name) is a_graph

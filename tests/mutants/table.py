@@ -922,6 +922,11 @@ MUTANTS = (
         ("test_op_work.py",),
     ),
     Mutant(
+        "dossier/launches.py", "a replay is not handed what its whole graph is",
+        'around.filter(~per_name(around["name"], is_around_graph, pl.Boolean))', "around",
+        ("../session/test_group_arguments.py",),
+    ),
+    Mutant(
         "dossier/roofline.py", "a group's operations are over the kernels that compute them",
         "sum(op.time_ns if kernel else op.product_ns for op in counted)",
         "sum(op.time_ns for op in counted)", ("../session/test_dossier.py",),

@@ -8,7 +8,7 @@ import pytest
 
 from profiler_core.analysis.dossier.generated import by_role, roles_of_calls
 from profiler_core.analysis.dossier.record import Dossier
-from profiler_core.analysis.item import group_item
+from profiler_core.analysis.item import group_item, kernel_item
 from profiler_core.analysis.ledger.fragments import PointerRole
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, KernelDefinition
 from profiler_core.session.comparison import Comparison
@@ -83,6 +83,32 @@ def test_of_lists_of_tensors_the_kernel_has_the_type() -> None:
     (line,) = made.rooflines
     assert line.bytes_moved == 2 * 4 * 32 * 256
     assert not [text for text in made.missing if text.startswith("How many bytes")]
+
+
+def test_a_replay_is_not_handed_what_its_whole_graph_is() -> None:
+    """A kernel of one layer had "32×3×3×3 · … 10×128 · 10", the arguments of `CompiledFunction`."""
+    runs = [SAMPLES / "simplecnn-training" / variant for variant in ("eager", "reduce-overhead")]
+    kernel = "triton_poi_fused__native_batch_norm_legit_functional_relu_3"
+    (path,) = runs[1].glob("trace.json*")
+    events = read_events(path)
+    launching = {e["args"]["External id"] for e in events if e.get("name") == kernel}
+    around = [
+        e for e in events
+        if e.get("cat") == "cpu_op" and e["args"].get("External id") in launching
+    ]  # fmt: skip
+    assert {e["name"] for e in around} == {"CompiledFunction"}
+    assert all(len([dim for dim in e["args"]["Input Dims"] if dim]) > 10 for e in around)
+    # Of the group the log tells them: they are those that the kernel records where it is launched.
+    (launched,) = shapes_of(SAMPLES / "simplecnn-training/default", kernel)
+    told = {each.operator: each for each in dossier_of(runs, "batch_norm + relu").arguments}
+    assert "CompiledFunction" not in told
+    handed = f"{told[kernel].inputs} · {told[kernel].outputs}".replace(" f32", "")
+    alike = re.sub(r"2 × (\S+)", r"\1 · \1", handed)
+    assert Counter(alike.split(" · ")) == Counter(launched.split(" · "))
+    of_kernel = dossier(Comparison.open(runs), kernel_item(kernel))
+    assert {(each.inputs, each.outputs) for each in of_kernel.arguments} == {
+        (told[kernel].inputs, told[kernel].outputs)
+    }
 
 
 def test_of_long_lists_no_shapes_are_recorded() -> None:

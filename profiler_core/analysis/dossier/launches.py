@@ -17,7 +17,7 @@ from profiler_core.analysis.operator_arguments import (
     tensor_texts,
 )
 from profiler_core.analysis.per_name import per_name
-from profiler_core.analysis.work import device_work
+from profiler_core.analysis.work import device_work, is_around_graph
 from profiler_core.model.trace import Trace
 
 
@@ -70,7 +70,7 @@ def arguments_of(
     """The operators that start some work of the device, by what they are handed, most calls first.
 
     The operator is the innermost one around the launch that has shapes; empty where the trace has
-    none, as in the replay of a CUDA graph.
+    none, as in the replay of a CUDA graph, around which is the whole compiled graph at most.
 
     Args:
         label: of the run.
@@ -113,9 +113,11 @@ def takes_unsized_lists(trace: Trace, rows: pl.DataFrame) -> bool:
 def _started_from(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
     """The innermost operator with shapes around each launch of some rows of `device_work`."""
     external = rows.select("external_id").drop_nulls().unique()
+    around = trace.ops.join(external, on="external_id", how="inner").filter(
+        pl.col("input_dims").is_not_null()
+    )
     return (
-        trace.ops.join(external, on="external_id", how="inner")
-        .filter(pl.col("input_dims").is_not_null())
+        around.filter(~per_name(around["name"], is_around_graph, pl.Boolean))
         .with_columns(pl.col("name").cast(pl.String))
         .unique("external_id", keep="last", maintain_order=True)
     )
