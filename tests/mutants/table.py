@@ -403,6 +403,10 @@ MUTANTS = (
         ("ledger/test_bytes_of_results.py",),
     ),
     Mutant(
+        "ledger/bytes_moved.py", "zeros before a gradient count where a replay fills them",
+        "not 0 < len(fills) < len(unit.events)", "True", ("ledger/test_bytes_by_call.py",),
+    ),
+    Mutant(
         "lines.py", "a line has its part by what it took in the baseline",
         "after = _divided(group.candidate, labels, before)",
         "after = _divided(group.candidate, labels, {})", ("test_lines.py",),

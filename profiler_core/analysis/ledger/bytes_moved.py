@@ -8,7 +8,9 @@ considered: bytes over time is an effective bandwidth and may exceed the memory'
 (docs/counters.md). None where a shape is not known, never 0.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from profiler_core.analysis.ledger.buffers import NO_BUFFER, given_by_name, viewed
@@ -18,8 +20,13 @@ from profiler_core.analysis.ledger.graph_calls import generated_name, is_generat
 from profiler_core.analysis.ledger.library_kernels import is_helper
 from profiler_core.analysis.ledger.looked_up import LOOKUPS, values_looked_up
 from profiler_core.analysis.ledger.operator_call import ITEM_BYTES, OperatorCall, Shape
+from profiler_core.analysis.ledger.operator_kinds import (
+    GRADIENTS_OF_PADDING,
+    GRADIENTS_OF_POOLING,
+)
 from profiler_core.analysis.ledger.operators import (
     KERNEL_FREE,
+    bare_name,
     operator,
     operators_of_kernel,
 )
@@ -36,6 +43,9 @@ _FILLS = frozenset((
     "arange", "iota", "fill", "full", "full_like", "new_full", "new_ones", "new_zeros", "ones",
     "ones_like", "zero", "zeros", "zeros_like",
 ))  # fmt: skip
+# Some add into a result that is filled with zeros first: where a kernel or a memset does so.
+_ADD_INTO_ZEROS = GRADIENTS_OF_POOLING | GRADIENTS_OF_PADDING
+_FILL = re.compile("FillFunctor|memset", re.IGNORECASE)
 
 
 def counts_once(unit: Unit) -> bool:
@@ -92,7 +102,24 @@ def bytes_by_call(
         if len(known) == len(parts):
             return [(part, _of_own_kernels(part, names, moved)) for part, moved in known]
     whole = bytes_of(unit, graph, output)
-    return [(unit, None if whole is None else _of_own_kernels(unit, names, whole))]
+    if whole is None:
+        return [(unit, None)]
+    return _beside_zeros(unit, names, whole) or [(unit, _of_own_kernels(unit, names, whole))]
+
+
+def _beside_zeros(
+    unit: Unit, names: Mapping[int, str], moved: Moved
+) -> list[tuple[Unit, Moved | None]]:
+    """A gradient, and the zeros that it is added into, where only kernels tell that it has them.
+
+    A replay has no `aten::fill_` inside of its operators. Empty where none of its kernels fills.
+    """
+    fills = [event for event in unit.events if _FILL.search(names.get(event, ""))]
+    if bare_name(unit.name) not in _ADD_INTO_ZEROS or not 0 < len(fills) < len(unit.events):
+        return []
+    own = [event for event in unit.events if event not in fills]
+    zeros = replace(unit, name="aten::fill_", call=None, events=fills, launched_in=[])
+    return [(zeros, (0, moved[1])), (replace(unit, events=own, launched_in=[]), moved)]
 
 
 def _of_own_kernels(unit: Unit, names: Mapping[int, str], moved: Moved) -> Moved:
