@@ -46,7 +46,7 @@ def ownership(graph: CompiledGraph) -> Ownership:
        it alone: casts and layout copies of its arguments work for it.
     3. A call that owns nothing follows the origin of what it stores, or of its first node.
     """
-    own = _own_nodes(graph)
+    own = own_nodes(graph)
     computed = computed_nodes(graph, own)
     home = _homes(graph, own, computed)
     origins_of = _origins_of(graph)
@@ -132,7 +132,7 @@ def _is_heavy(call: GeneratedCall) -> bool:
     return call.kind in ("library", "template")
 
 
-def _own_nodes(graph: CompiledGraph) -> dict[int, str]:
+def own_nodes(graph: CompiledGraph) -> dict[int, str]:
     """Library call or template -> the one node that it is."""
     targets = {node.name: operator(node.target) for node in graph.post_nodes}
     own: dict[int, str] = {}

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from profiler_core.analysis.call_lines import lines_of_calls
 from profiler_core.analysis.device_peaks import DevicePeaks
 from profiler_core.analysis.ledger.sides import LedgerSide, ReadSide, read_side
 from profiler_core.analysis.unfused.graph_breaks import passed_between_graphs
@@ -91,8 +92,6 @@ def _across_graphs(
         both = graphs[first], graphs[second]
         writer_ns, reader_ns = times[first][1].get(writer, 0.0), times[second][1].get(reader, 0.0)
         handover = Handover(writer, reader, (), bytes_read=size, own_bytes=size, made_bytes=size)
-        sources = {node.name: node.source for node in both[1].post_nodes}
-        nodes = both[1].calls[reader].post_nodes
         yield Unfused(
             graph=" → ".join(f"{graph.compile_id} {graph.direction}".strip() for graph in both),
             writer=both[0].calls[writer].name,
@@ -111,7 +110,7 @@ def _across_graphs(
             fits_in_cache=None if peaks.l2_bytes is None else size <= peaks.l2_bytes,
             reason=ACROSS_GRAPHS,
             in_log=False,
-            source=next((sources[n] for n in nodes if sources.get(n)), ""),
+            source=lines_of_calls(both[1]).get(reader, ""),
         )
 
 
@@ -156,7 +155,7 @@ def _of_graph(
     written: dict[int, set[int]] = {}
     for handover in passed:
         written.setdefault(handover.writer, set()).update(_numbers(handover.buffers))
-    sources = {node.name: node.source for node in graph.post_nodes}
+    lines = lines_of_calls(graph)
     pairs = []
     for handover in passed:
         writer, reader = graph.calls[handover.writer], graph.calls[handover.reader]
@@ -200,7 +199,7 @@ def _of_graph(
                 else handover.made_bytes <= peaks.l2_bytes,
                 reason=shown,
                 in_log=in_log,
-                source=next((sources[n] for n in reader.post_nodes if sources.get(n)), ""),
+                source=lines.get(reader.index, ""),
             )
         )
     return pairs

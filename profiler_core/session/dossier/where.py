@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from profiler_core.analysis.call_lines import telling_nodes
 from profiler_core.analysis.dossier.generated import nodes_of_kernel
 from profiler_core.analysis.dossier.record import SourceLine
+from profiler_core.analysis.ledger.fragments import nodes_of
 from profiler_core.analysis.ledger.group_modules import is_in_module
 from profiler_core.analysis.ledger.modules import ROOT, node_modules
-from profiler_core.analysis.ledger.operators import KERNEL_FREE, operator
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.model.inductor import InductorLog
 from profiler_core.session.comparison import Comparison
@@ -141,9 +142,7 @@ def _lines_of_nodes(log: InductorLog, name: str) -> dict[str, str]:
     n_nodes: Counter[str] = Counter()
     codes: dict[str, str] = {}
     for graph in log.graphs:
-        nodes = [node for node in nodes_of_kernel(graph, name) if node.file]
-        computing = [node for node in nodes if operator(node.target) not in KERNEL_FREE]
-        for node in computing or nodes:
+        for node in telling_nodes(nodes_of_kernel(graph, name), nodes_of(graph).given):
             n_nodes[node.source] += 1
             codes[node.source] = node.code
     return {line: codes[line] for line, _ in n_nodes.most_common()}

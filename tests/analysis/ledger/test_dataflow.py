@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from profiler_core.analysis.ledger.dataflow import computed_nodes
 from profiler_core.analysis.ledger.operators import ANCHORS, KERNEL_FREE, operator
-from profiler_core.analysis.ledger.ownership import _own_nodes, ownership
+from profiler_core.analysis.ledger.ownership import own_nodes, ownership
 from profiler_core.ingest.inductor.code import read_calls
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.model.inductor import (
@@ -173,7 +173,7 @@ def pair_graphs(name: str, direction: str) -> list[CompiledGraph]:
 def test_what_adds_to_a_buffer_computes_the_node_and_so_does_what_filled_it():
     """index_add's gradient: zeros for three layers in one kernel, atomic adds in one each."""
     (graph,) = pair_graphs("gnn_training/default", "backward")
-    computed = computed_nodes(graph, _own_nodes(graph))
+    computed = computed_nodes(graph, own_nodes(graph))
     homes = [call.name for call in graph.calls if "index_put_3" in computed.get(call.index, ())]
     assert len(homes) == 2
     assert homes[0] == "triton_poi_fused_index_put_index_select_7"
@@ -188,7 +188,7 @@ def test_what_adds_to_a_buffer_computes_the_node_and_so_does_what_filled_it():
 def test_equal_layers_compute_equally_many_nodes_by_a_kernel_that_they_share(name, direction):
     """In the words of the first layer's call: the others list fewer casts, views and constants."""
     (graph,) = pair_graphs(name, direction)
-    computed = computed_nodes(graph, _own_nodes(graph))
+    computed = computed_nodes(graph, own_nodes(graph))
     for call in graph.calls:
         if call.kind == "triton" and call.post_nodes:
             assert call.index in computed, call.name
@@ -231,7 +231,7 @@ def test_only_what_two_kernels_compute_is_computed_again(name):
     """A product with its bias added elsewhere is not, nor is a view that a list repeats."""
     paths = sorted((unpacked(JUDGE_PAIRS) / name).glob("torch_trace/*.log*"))
     for graph in read_inductor(paths).graphs:
-        computed = computed_nodes(graph, _own_nodes(graph))
+        computed = computed_nodes(graph, own_nodes(graph))
         homes = Counter(node for every in computed.values() for node in every)
         nodes = graph.post_nodes if graph.direction == "backward" else graph.dynamo_nodes
         targets = {node.name: operator(node.target) for node in nodes}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.ledger.dataflow import computed_nodes
-from profiler_core.analysis.ledger.ownership import _homes, _own_nodes
+from profiler_core.analysis.ledger.ownership import _homes, own_nodes
 from profiler_core.ingest.inductor.reader import read_inductor
 from profiler_core.model.inductor import CompiledGraph
 from tests.analysis.ledger.executed.truth import Executed, Node, candidates, read_truth
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def by_ledger(graph: CompiledGraph, executed: Executed) -> dict[str, int]:
     """Node -> the executed call that the ledger takes for its home."""
-    own = _own_nodes(graph)
+    own = own_nodes(graph)
     homes = _homes(graph, own, computed_nodes(graph, own))
     return {node: executed.lines.index(graph.calls[i].line) for node, i in homes.items()}
 
