@@ -48,7 +48,7 @@ def together(findings: Sequence[Finding]) -> tuple[float, bool]:
     """(ns per step that can be had together, is it an upper bound): what overlaps counts once.
 
     What was simulated counts with what it adds on one clock. Of other findings that overlap the one
-    that stands first counts. A bound counts in place of what it overlaps with and exceeds: less
+    that promises most counts. A bound counts in place of what it overlaps with and exceeds: less
     together than at most for one of them would contradict it. Where it is all idle time that the
     host causes, what else was simulated counts with what the device does less. Waiting for a late
     rank counts in full beside what shortens that rank's work: a bound.
@@ -100,7 +100,7 @@ def add_up(findings: Sequence[Finding]) -> bool:
 
 def _counted(findings: Sequence[Finding]) -> list[Finding]:
     counted = [finding for finding in findings if finding.on_top_ns is not None]
-    for finding in findings:
+    for finding in sorted(findings, key=_amount_ns, reverse=True):
         if finding.on_top_ns is not None or not _gains(finding):
             continue
         others = [other for other in counted if _share(finding, other)]

@@ -99,14 +99,26 @@ def step_bars_of(sides: Sequence[Side]) -> tuple[tuple[str, ...], tuple[StepPart
     return tuple(labels), tuple(parts)
 
 
+_TOLD_CUT = 0.002  # of a step: a shorter cut cannot be seen
+
+
 def scale_notes(labels: Sequence[str], parts: Sequence[StepParts]) -> tuple[str, ...]:
-    """A sentence for each bar whose kinds are not shown at their full time."""
-    return tuple(
+    """A sentence for each bar whose kinds, or whose waiting, are not shown at their full time."""
+    shown = tuple(zip(labels, parts, strict=True))
+    kinds = (
         f"{label}: {_why_shorter(step)}; in the bar each kind is shown at "
         f"{format_share(step.scale)} of its time, so that the bar adds up to the step."
-        for label, step in zip(labels, parts, strict=True)
+        for label, step in shown
         if _is_shown_shorter(step)
     )
+    waiting = (
+        f"{label}: the device was busy for longer in the trace than the step took; in the bar the "
+        f"waiting for a rank is {format_duration(step.cut_waiting_ns)} shorter than it is, so that "
+        "the bar adds up to the step."
+        for label, step in shown
+        if step.cut_waiting_ns >= _TOLD_CUT * step.step_ns
+    )
+    return (*kinds, *waiting)
 
 
 def _why_shorter(step: StepParts) -> str:

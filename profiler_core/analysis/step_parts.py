@@ -23,6 +23,7 @@ class StepParts:
     device_kind: Literal["gpu", "cpu"]
     has_late_rank: bool = False  # idle_ns holds what it waits for a rank with more work
     is_whole_trace: bool = False  # no step is marked in it: it may hold any number
+    cut_waiting_ns: float = 0.0  # of waiting for that rank, what the step has no room for
 
 
 def step_parts(
@@ -49,6 +50,7 @@ def step_parts(
     busy = min(summary.per_step(pace * summary.working_ns), step)
     total = sum(total_ns.values())
     scale = busy / total if total else 1.0
+    late_ns = 0.0 if path is None else path.late_work_ns
     return StepParts(
         step_ns=step,
         clock=clock,
@@ -56,8 +58,9 @@ def step_parts(
         idle_ns=step - busy,
         scale=scale,
         device_kind=summary.device_kind,
-        has_late_rank=path is not None and path.late_work_ns > 0,
+        has_late_rank=late_ns > 0,
         is_whole_trace=clock == "profiled" and not summary.window.annotated,
+        cut_waiting_ns=max(0.0, late_ns - (step - busy)),
     )
 
 

@@ -139,7 +139,7 @@ def _categories(summary: Summary, span: str) -> str:
     total = summary.device_time_ns
     ordered = sorted(summary.by_category.items(), key=lambda item: -item[1].time_ns)
     return table(
-        ["category", span, f"time {span}", "share"],
+        ["category", span, f"time {span}", "share of device time"],
         [
             [
                 CATEGORIES[key],
@@ -184,7 +184,7 @@ def _clock_notes(summary: Summary, step: DividedStep) -> list[str]:
 
 def _kernels(summary: Summary, n_top: int, span: str) -> str:
     return table(
-        ["kernel", "category", f"calls {span}", f"time {span}", "share", "mean"],
+        ["kernel", "category", f"calls {span}", f"time {span}", "share of kernels", "mean"],
         [
             [
                 shorten(k.name, _NAME_WIDTH),

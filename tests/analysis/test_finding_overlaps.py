@@ -149,3 +149,11 @@ def test_what_shortens_the_late_ranks_work_overlaps_with_waiting_for_it() -> Non
     )
     elsewhere = replace(products, on_top_ns=24_000_000.0)
     assert overlaps([elsewhere, late]) == ((), ())
+
+
+def test_of_measured_ones_that_overlap_the_largest_counts() -> None:
+    """simplecnn: 405 and 938 µs, "all but the second together 405": the first alone."""
+    slower = finding("slower", 404_644.0)
+    host = finding("launch_bound", 937_566.0)
+    assert together_text([slower, host]) == ("Together 938 µs per step: what overlaps counts once.")
+    assert together([slower, host]) == together([host, slower]) == (937_566.0, False)

@@ -12,7 +12,7 @@ from statistics import median
 import pytest
 
 from profiler_core.analysis.item import rank_item
-from profiler_core.analysis.measures import measures
+from profiler_core.analysis.measures import measures, scale_notes
 from profiler_core.analysis.ranks.host_bound import untold_waiting
 from profiler_core.analysis.step_parts import step_parts
 from profiler_core.analysis.wording.ranks import without_profiler
@@ -343,7 +343,11 @@ def test_the_overviews_bar_and_the_table_have_one_time_for_products():
     assert sum(parts.by_category.values()) + parts.idle_ns == pytest.approx(parts.step_ns)
     gemm_ns = run.summary.by_category["gemm"].time_ns / run.summary.n_steps
     assert parts.by_category["gemm"] == pytest.approx(gemm_ns, rel=0.05)
-    assert parts.idle_ns == pytest.approx(run.summary.critical.late.total_work_ns, rel=0.05)
+    late_ns = run.summary.critical.late.total_work_ns
+    assert parts.idle_ns == pytest.approx(late_ns, rel=0.05)
+    assert parts.idle_ns + parts.cut_waiting_ns == pytest.approx(late_ns)
+    (note,) = scale_notes(("eager",), (parts,))
+    assert "the waiting for a rank is 337 µs shorter than it is" in note
 
 
 def test_a_device_that_waits_is_not_busy():
