@@ -25,8 +25,8 @@ _NAMESPACES = ("torch.ops.", ".")
 def works_for(graph: CompiledGraph, owned: Ownership) -> dict[int, str]:
     """Call that follows an origin -> what it does for it, a clause.
 
-    For instance: an input of torch.conv2d (out_3) is converted to bf16 for
-    extern_kernels.convolution by triton_poi_fused__to_copy_6. Calls that do the same for an origin
+    For instance: an input of extern_kernels.convolution for torch.conv2d (out_3) is converted to
+    bf16 by triton_poi_fused__to_copy_6. Calls that do the same for an origin
     have one clause together, as they are in one group.
 
     Args:
@@ -54,7 +54,7 @@ def works_for(graph: CompiledGraph, owned: Ownership) -> dict[int, str]:
         names = listed(list(dict.fromkeys(graph.calls[index].name for index in calls)))
         inputs = "an input" if len(calls) == 1 else f"{len(calls)} inputs"
         verb = f"{'is' if len(calls) == 1 else 'are'} {done}"
-        clause = f"{inputs} of {_named(origin, targets)} {verb} for {owner} by {names}"
+        clause = f"{inputs} of {owner} for {_named(origin, targets)} {verb} by {names}"
         told.update(dict.fromkeys(calls, clause))
     return told
 

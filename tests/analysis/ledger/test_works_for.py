@@ -20,7 +20,7 @@ RUNS = sorted(
     for path in SAMPLES.glob("*/*/torch_trace")
     if not path.parent.name.startswith(("eager", "reduce"))
 )
-_INPUT = re.compile(r"(an input|\d+ inputs) of .* (is|are) (?P<done>.+?) for (?P<owner>\S+) by ")
+_INPUT = re.compile(r"(an input|\d+ inputs) of (?P<owner>\S+) for .* (is|are) (?P<done>.+?) by ")
 _RESULT = re.compile(r"the result of .* is begun by (?P<first>\S+) and finished by (?P<last>\S+)")
 _REUSED = re.compile(
     r"^\s*(buf\d+) = (?:reinterpret_tensor\()?(buf\d+)\b.*; del \w+  # reuse", re.MULTILINE
@@ -114,8 +114,8 @@ def test_a_group_s_dossier_says_which_kernels_work_for_which() -> None:
     )
     (told,) = [text for text in dossier(comparison, group_item(1, number)).about if "attn_" in text]
     assert told.startswith(
-        "4 inputs of torch._C._nn.scaled_dot_product_attention (attn_output_24) are computed for "
-        "extern_kernels.bmm by triton_poi_fused_addmm_clone_mul_transpose_view_1, "
+        "4 inputs of extern_kernels.bmm for torch._C._nn.scaled_dot_product_attention "
+        "(attn_output_24) are computed by triton_poi_fused_addmm_clone_mul_transpose_view_1, "
     )
     kernels = {kernel.name for kernel in groups[number].candidate.kernels}
     assert set(re.findall(r"triton_\w+", told)) <= kernels
