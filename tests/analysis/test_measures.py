@@ -4,11 +4,12 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.compare import compare
-from profiler_core.analysis.measures import common_clock, measures, scale_notes, step_ns
+from profiler_core.analysis.measures import common_clock, measures, step_ns
 from profiler_core.analysis.side import make_side
 from profiler_core.analysis.step_parts import StepParts, step_parts
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.wording.measures import change_text
+from profiler_core.analysis.wording.step_bars import scale_notes
 from profiler_core.session.comparison import Comparison
 from tests.builders import a_run, a_trace, kernel, launch, step
 

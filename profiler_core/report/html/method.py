@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from profiler_core.analysis.measures import scale_notes, step_bars_of
+from profiler_core.analysis.measures import step_bars_of
 from profiler_core.analysis.rows.measures import definitions
 from profiler_core.analysis.rows.table import Table, text_row
 from profiler_core.analysis.side import Side
 from profiler_core.analysis.wording.sentence import counted
+from profiler_core.analysis.wording.step_bars import scale_notes
 from profiler_core.report.contents import Contents
 from profiler_core.units import format_bytes, format_count
 

@@ -4,9 +4,10 @@ from collections.abc import Collection, Sequence
 
 import streamlit as st
 
-from profiler_core.analysis.measures import scale_notes, step_bars_of
+from profiler_core.analysis.measures import step_bars_of
 from profiler_core.analysis.side import Side
 from profiler_core.analysis.wording.comparison import step_bars_alt, why_no_step_bars
+from profiler_core.analysis.wording.step_bars import scale_notes
 from profiler_core.figures.step_bars import step_legend, step_rows
 from profiler_core.markup import render
 from profiler_core.session.comparison import Comparison

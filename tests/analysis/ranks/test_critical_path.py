@@ -12,10 +12,11 @@ from statistics import median
 import pytest
 
 from profiler_core.analysis.item import rank_item
-from profiler_core.analysis.measures import measures, scale_notes
+from profiler_core.analysis.measures import measures
 from profiler_core.analysis.ranks.host_bound import untold_waiting
 from profiler_core.analysis.step_parts import step_parts
 from profiler_core.analysis.wording.ranks import without_profiler
+from profiler_core.analysis.wording.step_bars import scale_notes
 from profiler_core.cli.main import main
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.job import jobs_at
