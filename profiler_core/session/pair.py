@@ -154,7 +154,8 @@ class Pair:
             return self._any_ledger()
         raise NothingToAnalyse(
             f"There is no fusion ledger: {why}",
-            remedy="Choose two runs of one workload with whole traces of one kind of device.",
+            remedy="Choose two runs of one workload with whole traces of one kind of device, of "
+            "which both mark steps, or neither.",
         )
 
     @cached_property

@@ -8,9 +8,11 @@ from profiler_core.analysis.trace_notes import WHAT_IS_LEFT
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.analysis.wording.without_work import COPY_IT_AGAIN
 from profiler_core.errors import NothingToAnalyse
-from profiler_core.ui.choice import Choice, chosen_keys, query_of
+from profiler_core.session.run import Run
+from profiler_core.ui.choice import Choice, chosen_keys, entry_of, query_of
 from profiler_core.ui.links import page_link
 from profiler_core.ui.problem_card import problem_card
+from profiler_core.ui.reading import run_of
 
 _WHY = (
     "Kineto writes a file after the profiled steps, and a process that is killed then leaves a "
@@ -26,9 +28,7 @@ def show_cut_traces(choice: Choice) -> tuple[str, ...]:
     """Draw one for all such runs, once the page has read its traces; their labels."""
     comparison = choice.comparison
     cut = tuple(
-        label
-        for label, run in zip(comparison.labels, comparison.runs, strict=True)
-        if run.trace is not None and run.trace.tally.is_cut
+        label for label, run in zip(comparison.labels, comparison.runs, strict=True) if _is_cut(run)
     )
     if cut:
         error = cut_traces(cut)
@@ -37,11 +37,19 @@ def show_cut_traces(choice: Choice) -> tuple[str, ...]:
 
 
 def show_what_is_left() -> None:
-    """The ways on to the pages that show what is left of the chosen runs' traces."""
-    query = query_of(chosen_keys())
+    """The ways on to the pages that show what is left of the chosen runs' traces.
+
+    Kernels shows whole ones alone where there are any, so that the way there is that of a cut one.
+    """
+    keys = chosen_keys()
+    cut = next((key for key in keys if _is_cut(run_of(entry_of(key)))), keys[0])
     with st.container(horizontal=True, key="fs_way_on_cut"):
-        page_link("timeline", "See what is left on Timeline", query)
-        page_link("kernels", "See what is left on Kernels", query)
+        page_link("timeline", "See what is left on Timeline", query_of(keys))
+        page_link("kernels", "See what is left on Kernels", query_of((cut,)))
+
+
+def _is_cut(run: Run) -> bool:
+    return run.trace is not None and run.trace.tally.is_cut
 
 
 def cut_traces(labels: Sequence[str]) -> CutTraces:

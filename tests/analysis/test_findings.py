@@ -39,7 +39,7 @@ from profiler_core.analysis.ledger.ledger import LedgerSide, fusion_ledger
 from profiler_core.analysis.side import make_side
 from profiler_core.analysis.summary import summarise
 from profiler_core.analysis.what_if.prediction import Prediction
-from profiler_core.analysis.what_if.tried import Tried
+from profiler_core.analysis.what_if.tried import Tried, tried_beside
 from profiler_core.analysis.wording.findings import advice_text, evidence_text
 from profiler_core.ingest.compile_log.reader import read_compile_log
 from profiler_core.ingest.run import open_run
@@ -49,6 +49,7 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.units import format_duration, format_share
 from tests.analysis.ledger.judge.pairs import inductor_log
 from tests.analysis.traces import trace_of
+from tests.builders import a_run
 from tests.larger import JUDGE_PAIRS, LARGER, unpacked
 from tests.reference import read_events
 
@@ -681,6 +682,22 @@ def test_no_mode_is_advised_that_was_measured_slower_beside_it():
     assert keys(faster)["launch_bound"].advice.startswith("Use mode='reduce-overhead'")
     slower = (replace(SLOWER, mode="max-autotune", step_ns=1e9),)
     assert "max_autotune" not in keys(replace(facts(*BERT), tried=slower))
+
+
+def test_one_round_each_is_measured_within_what_processes_differ_by():
+    """ "24.9 µs longer (24.9 to 24.9 µs slower)" stood for one round of either run."""
+    modes = {"default": 300_000, "reduce-overhead": 325_000}
+    runs = [
+        make_side(
+            a_run(ns, n_steps=1, variant=mode, record={"spec": {"compile": True, "mode": mode}}),
+            None,
+        )
+        for mode, ns in modes.items()
+    ]
+    eager = make_side(a_run(400_000, n_steps=1), None)
+    beside = tried_beside(compare(eager, runs), 0)
+    (other,) = (each for each in beside if each.mode == "reduce-overhead")
+    assert other.saved_ns == pytest.approx((-46_000, -25_000, -4_000))
 
 
 def test_an_attribute_of_a_module_cannot_be_marked_dynamic():

@@ -57,19 +57,27 @@ def compare_memory(
     """
     vanished, problem = _vanished(baseline, candidate, make_ledger)
     peak_of, peak_bytes = _peaks(baseline, candidate)
-    of_step = _of_step(baseline)
+    # What a whole trace without steps makes is nothing that a step makes.
+    is_one_span = baseline.span == candidate.span
+    of_steps = (
+        _of_step(baseline) if is_one_span else None,
+        _of_step(candidate) if is_one_span and candidate.live is not None else None,
+    )
     peak = baseline.peaks.allocated_bytes
+    held = _both_held(baseline, candidate) if peak_of == "reserved" and is_one_span else None
     return MemoryComparison(
         peak_of=peak_of,
         peak_bytes=peak_bytes,
-        there_before=None if of_step is None or not peak else 1 - of_step / peak,
+        there_before=None if of_steps[0] is None or not peak else 1 - of_steps[0] / peak,
         cut=(baseline.is_cut, candidate.is_cut),
-        of_step_bytes=(of_step, _of_step(candidate) if candidate.live is not None else None),
-        of_profiled_bytes=(_of_profiled(baseline), _of_profiled(candidate)),
+        of_step_bytes=of_steps,
+        of_profiled_bytes=(
+            (_of_profiled(baseline), _of_profiled(candidate)) if is_one_span else (None, None)
+        ),
         pool_bytes=candidate.segments.private_bytes if candidate.segments else 0,
         vanished=vanished,
         problem=problem,
-        held=_both_held(baseline, candidate) if peak_of == "reserved" else None,
+        held=held,
         span=span_beside((baseline, candidate)),
     )
 

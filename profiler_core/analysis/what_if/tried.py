@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from profiler_core.analysis.compare import ComparedNumbers
 from profiler_core.analysis.side import Side
 from profiler_core.analysis.step_time import compare_unprofiled
+from profiler_core.analysis.what_if.engine import HOST_SPREAD
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,10 @@ def _tried_precision(own: Side, side: Side) -> str | None:
 
 
 def _saved_ns(own: Side, side: Side) -> tuple[float, float, float]:
-    """What the other run saves per step: at least, measured, at most, by the rounds of both."""
+    """What the other run saves per step: at least, measured, at most, by the rounds of both.
+
+    Of one round each, by what two processes differ.
+    """
     own_ns, other_ns = own.step_time_ns or 0.0, side.step_time_ns or 0.0
     measured = own_ns - other_ns
     measurements = own.run.record.measurement, side.run.record.measurement
@@ -56,8 +60,9 @@ def _saved_ns(own: Side, side: Side) -> tuple[float, float, float]:
     time = None
     if left is not None and right is not None:
         time = compare_unprofiled(left, right, interleaved=True)
-    if time is None or time.interval is None:
-        return measured, measured, measured
+    if time is None or time.interval is None:  # one round each
+        spread = HOST_SPREAD * own_ns
+        return measured - spread, measured, measured + spread
     low, high = (own_ns * (1 - 1 / ratio) for ratio in time.interval)
     return min(low, measured), measured, max(high, measured)
 

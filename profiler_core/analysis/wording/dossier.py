@@ -141,7 +141,8 @@ def missing_of_kernel_groups(
     takes = (
         "whole traces"
         if is_cut
-        else "a baseline and a candidate with traces of the same kind of device"
+        else "a baseline and a candidate with traces of the same kind of device, of which both "
+        "mark steps, or neither"
     )
     sentences = (
         (has_ledger, f"What it was before or became is not known: that takes {takes}."),

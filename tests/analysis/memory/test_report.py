@@ -13,6 +13,7 @@ from profiler_core.analysis.memory.comparison import Held, MemoryComparison, com
 from profiler_core.analysis.memory.peak import peak_memory
 from profiler_core.analysis.memory.report import memory_report
 from profiler_core.analysis.memory.segments import Pool
+from profiler_core.analysis.span import IN_TRACE
 from profiler_core.analysis.wording.memory import bound, headline, through
 from profiler_core.model.run import Measurement
 from profiler_core.model.tally import CUT_SHORT
@@ -248,3 +249,15 @@ def test_parts_are_not_told_where_the_snapshot_was_not_taken_at_the_peak():
     comparison = compare_memory(eager, replace(replayed, segments=less))
     assert comparison.held is None
     assert through(comparison) == ""
+
+
+def test_what_a_trace_without_steps_makes_is_not_held_against_a_step():
+    """ "353 MB are made by the step" stood above a table that knew no step of that trace."""
+    eager, default = (Run.open(SAMPLES / "dynshape" / run).memory for run in ("eager", "default"))
+    assert compare_memory(eager, default).held is not None
+    comparison = compare_memory(replace(eager, span=IN_TRACE), default)
+    assert comparison.held is None
+    assert comparison.there_before is None
+    assert comparison.of_step_bytes == comparison.of_profiled_bytes == (None, None)
+    assert (through(comparison), bound(comparison, ("eager", "default"))) == ("", ())
+    assert headline(comparison, ("eager", "default")).startswith("default ")
