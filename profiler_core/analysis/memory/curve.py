@@ -32,6 +32,15 @@ class MemoryCurve:
     step_ts_ns: tuple[int, ...]  # starts of the profiled steps, on the same clock
 
     @property
+    def peak_step(self) -> int:
+        """The profiled step, from 0, in which tensors hold the most; the first of equals."""
+        first = np.searchsorted(self.ts_ns, self.step_ts_ns, side="left")
+        if not len(first) or first[0] >= len(self.ts_ns):
+            return 0
+        highest = int(first[0] + self.allocated_bytes[first[0] :].argmax())
+        return max(0, int(np.searchsorted(self.step_ts_ns, self.ts_ns[highest], side="right")) - 1)
+
+    @property
     def peak_allocated_bytes(self) -> int:
         """The most that tensors held at once."""
         return int(self.allocated_bytes.max())

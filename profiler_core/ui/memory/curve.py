@@ -31,7 +31,9 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     else:
         along = "Along a step" if span == PER_STEP else "Along the trace"
         section(along, "What was allocated, from one change to the next.")
-    quantity, step = _choose(min(len(curve.step_ts_ns) for _, curve in drawn), _MADE[span])
+    n_steps = min(len(curve.step_ts_ns) for _, curve in drawn)
+    highest = max((curve for _, curve in drawn), key=lambda curve: curve.peak_allocated_bytes)
+    quantity, step = _choose(n_steps, _MADE[span], highest.peak_step)
     sides = [
         curve_side(run.label, run.number, curve, step, _before(run, made=quantity == _MADE[span]))
         for run, curve in drawn
@@ -54,8 +56,14 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     )
 
 
-def _choose(n_steps: int, made: str) -> tuple[str, int]:
-    """Draw the controls: (made or held, number of the step from 0; -1 for all)."""
+def _choose(n_steps: int, made: str, first: int = 0) -> tuple[str, int]:
+    """Draw the controls: (made or held, number of the step from 0; -1 for all).
+
+    Args:
+        n_steps: that can be chosen.
+        made: the words for what a step makes.
+        first: the step that is drawn unless another one is chosen, from 0.
+    """
     with st.container(horizontal=True, gap="medium"):
         quantity = st.segmented_control(
             "What is drawn",
@@ -68,16 +76,17 @@ def _choose(n_steps: int, made: str) -> tuple[str, int]:
         if n_steps < 2:
             return quantity, -1
         steps = [_ALL, *(f"Step {n + 1}" for n in range(n_steps))]
-        bound = in_address("memory_step", steps[1])
+        shown = 1 + min(first, n_steps - 1)
+        bound = in_address("memory_step", steps[shown])
         if n_steps > _MOST_BUTTONS:
             step: str | None = st.selectbox(
-                "Which step", steps, index=1, label_visibility="collapsed", width=140, **bound
+                "Which step", steps, index=shown, label_visibility="collapsed", width=140, **bound
             )
         else:
             step = st.segmented_control(
                 "Which step",
                 steps,
-                default=steps[1],
+                default=steps[shown],
                 label_visibility="collapsed",
                 required=True,
                 **bound,

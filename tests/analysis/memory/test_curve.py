@@ -1,10 +1,15 @@
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 
 from profiler_core.analysis.memory.allocations import allocations
 from profiler_core.analysis.memory.churn import churn
 from profiler_core.analysis.memory.curve import MemoryCurve, decimated, memory_curves
 from profiler_core.analysis.memory.live import live_at_peak
+from tests.analysis.traces import trace_of
 from tests.builders import MAIN, a_trace, kernel, launch, op, step
+from tests.larger import LARGER
 
 
 def event(ts, size, total, address, reserved=1000, device=(1, 0), tid=MAIN):
@@ -49,6 +54,25 @@ def test_a_curve_starts_at_the_level_before_its_first_event():
         40,
     )
     assert curve.step_ts_ns == (0, 100)
+
+
+def test_the_step_that_holds_the_most_is_drawn_first():
+    """dynshape: its peak of 60.4 MB is in step 5, and the line of step 1 ended at 12 MB."""
+    (curve,) = memory_curves(two_steps())
+    assert curve.peak_step == 0  # the first of equals
+    higher = curve.allocated_bytes.copy()
+    higher[6] += 1
+    assert replace(curve, allocated_bytes=higher).peak_step == 1
+    assert replace(curve, step_ts_ns=()).peak_step == 0
+    (captured,) = memory_curves(
+        trace_of(LARGER / "captures" / "dynshape.default" / "trace.json.gz")
+    )
+    totals = captured.allocated_bytes
+    each = [
+        max(totals[(captured.ts_ns >= begin) & (captured.ts_ns < end)])
+        for begin, end in pairwise((*captured.step_ts_ns, captured.ts_ns[-1] + 1))
+    ]
+    assert captured.peak_step == each.index(max(each)) == 4
 
 
 def test_a_peak_before_the_first_event_counts():
