@@ -441,7 +441,7 @@ def test_an_operator_that_was_fused_takes_what_page_modules_says(comparison: Com
         made = dossier(comparison, operator_item(row.op))
         assert [time.time_ns for time in made.times] == [row.step_ns(0), row.step_ns(1)]
         assert "→ 0 ns" not in made.answer
-        assert any("replace other operators too" in sentence for sentence in made.about)
+        assert any("what groups with other operators became" in sentence for sentence in made.about)
 
 
 def test_an_operator_lists_the_kernels_that_it_became(comparison: Comparison) -> None:

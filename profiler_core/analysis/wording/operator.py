@@ -63,8 +63,8 @@ def operator_about(row: OperatorRow | None, candidate: str) -> tuple[str, ...]:
     sentences = []
     if shared_ns := row.per_step(row.shared_ns, 1):
         sentences.append(
-            f"{format_duration(shared_ns)} of it in {candidate} is its part of kernels that "
-            "replace other operators too, in proportion to the time that each took before."
+            f"{format_duration(shared_ns)} of it in {candidate} is its part of what groups with "
+            "other operators became, in proportion to the time that each took before."
         )
     if undecidable_ns := row.per_step(row.undecidable_ns, 1):
         sentences.append(
