@@ -50,8 +50,10 @@ def test_two_exports_compare(capsys, tmp_path, fewer):
     assert candidate["n_kernels"] == [3, 1]
     assert candidate["device_time_ns"] == [18_000, 9_000]
     assert candidate["n_launches"] == [5, 1]
-    assert candidate["waterfall"]
+    assert candidate["waterfall"] is None  # two of three kernels match nothing: another program
     assert not any("One side was recorded" in note for note in candidate["notes"])
+    again = a_loop().write(tmp_path / "again.sqlite")
+    assert answer(capsys, "compare", eager, again)["candidates"][0]["waterfall"]
 
 
 def test_an_export_against_a_trace_of_torch_says_what_does_not_compare(capsys, fewer):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from profiler_core.ingest.windows_paths import with_slashes
 from profiler_core.model.compilation import Compilation
 
 SECONDS_KEYS = {
@@ -55,7 +56,7 @@ def compilation(
         compile_id=compile_id,
         direction=direction,
         function=_text(metrics.get("co_name")),
-        file=_text(metrics.get("co_filename")),
+        file=with_slashes(_text(metrics.get("co_filename")) or "") or None,
         line=_int(metrics.get("co_firstlineno")),
         start_ns=_time_ns(metrics, "start_time_us", "start_time"),
         dur_ns=_time_ns(metrics, "duration_us", "entire_frame_compile_time_s"),

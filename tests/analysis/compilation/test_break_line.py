@@ -107,7 +107,7 @@ def test_the_stake_of_recompiles_of_which_some_are_not_timed_is_a_lower_bound(
     finding = recompiles(SimpleNamespace(compilation=recompiled(costs_ns)))
     assert stake_text(finding)[0].replace("\u00a0", " ") == amount
     said = finding.evidence.replace("\u00a0", " ")
-    assert said == f"f: no reason logged.{told}"
+    assert said == f"f (m.py:3): no reason logged.{told}"
 
 
 def priced(*costs_ns):
