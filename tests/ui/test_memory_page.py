@@ -164,7 +164,7 @@ def _steps(n_steps):
 
     from profiler_core.ui.memory.curve import _choose
 
-    streamlit.text(str(_choose(n_steps, "Made by the steps")[1]))
+    streamlit.text(str(_choose(n_steps, 0, "Made by the steps")[1]))
 
 
 def test_names_in_its_tables_open_dossiers(home):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from profiler_core.analysis.memory.curve import MemoryCurve
 from profiler_core.analysis.span import IN_TRACE, PER_STEP, Span, common_span
 from profiler_core.figures.memory_curve import curve_side, memory_curve
 from profiler_core.ui.address import in_address
@@ -31,9 +32,7 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     else:
         along = "Along a step" if span == PER_STEP else "Along the trace"
         section(along, "What was allocated, from one change to the next.")
-    n_steps = min(len(curve.step_ts_ns) for _, curve in drawn)
-    highest = max((curve for _, curve in drawn), key=lambda curve: curve.peak_allocated_bytes)
-    quantity, step = _choose(n_steps, _MADE[span], highest.peak_step)
+    quantity, step = _choose(*_steps([curve for _, curve in drawn]), _MADE[span])
     sides = [
         curve_side(run.label, run.number, curve, step, _before(run, made=quantity == _MADE[span]))
         for run, curve in drawn
@@ -56,13 +55,19 @@ def show_curves(runs: Sequence[Remembered]) -> None:
     )
 
 
-def _choose(n_steps: int, made: str, first: int = 0) -> tuple[str, int]:
+def _steps(curves: Sequence[MemoryCurve]) -> tuple[int, int]:
+    """How many steps all of them have, and in which one, from 0, the highest has its peak."""
+    highest = max(curves, key=lambda curve: curve.peak_allocated_bytes)
+    return min(len(curve.step_ts_ns) for curve in curves), highest.peak_step
+
+
+def _choose(n_steps: int, first: int, made: str) -> tuple[str, int]:
     """Draw the controls: (made or held, number of the step from 0; -1 for all).
 
     Args:
         n_steps: that can be chosen.
-        made: the words for what a step makes.
         first: the step that is drawn unless another one is chosen, from 0.
+        made: the words for what a step makes.
     """
     with st.container(horizontal=True, gap="medium"):
         quantity = st.segmented_control(
