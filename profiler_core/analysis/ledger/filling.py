@@ -8,7 +8,7 @@ is worth (`python -m tests.analysis.ledger.judge --ablation`).
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import prod
 
 from profiler_core.analysis.ledger.gap import Gap
@@ -35,6 +35,9 @@ def line_of_candidate(gap: Gap) -> None:
         beside = [x for x in weak if x.units and x.labels & y.labels]
         around = (x for x, _ in gap.around if x.units and x.labels & y.labels)
         whole = [x for x in (*here, *around) if x.op in y.part_of]
+        if y.part_of and not whole:  # of what it is a part may stand behind another match
+            named = (x for x in gap.beyond if x.units and x.op in y.part_of)
+            whole = [x for x in islice(named, 1) if x.labels & y.labels]
         for x in whole or here or beside:
             gap.tie(x, y, "source line")
 

@@ -1,7 +1,8 @@
 """What an alignment leaves over between two matches, and the ties that are made of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, takewhile, zip_longest
 
 from profiler_core.analysis.ledger.match import Evidence, Labels, Match, label_items, tie_items
 from profiler_core.analysis.ledger.program import Item, Phase
@@ -17,12 +18,23 @@ class Gap:
     phase: Phase
     match: Match
     labels: Labels
+    segment: Sequence[Item] = ()  # all of the baseline's
+    ends: tuple[int, int] = (-1, 0)  # numbers of the baseline's items of the matches on either end
     tied: set[int] = field(default_factory=set)  # ids of items
 
     @property
     def beside_baseline(self) -> list[Item]:
         """The baseline's items of the matches on either end."""
         return [item for item, _ in self.around]
+
+    @property
+    def beyond(self) -> Iterator[Item]:
+        """The baseline's items behind either end, nearest first, up to what a library computes."""
+        before, after = self.ends
+        ways = (self.segment[n] for n in range(before, -1, -1)), islice(self.segment, after, None)
+        sides = (takewhile(lambda item: not item.is_anchor, way) for way in ways)
+        pairs = zip_longest(*(islice(side, 1, None) for side in sides))
+        return (item for pair in pairs for item in pair if item is not None)
 
     @property
     def beside_candidate(self) -> list[Item]:

@@ -143,7 +143,8 @@ def _match_segment(
     bounds = [(-1, -1), *pairs, (len(a), len(b))]
     for (i0, j0), (i1, j1) in pairwise(bounds):
         around = [(a[i], b[j]) for i, j in ((i0, j0), (i1, j1)) if 0 <= i < len(a) and j < len(b)]
-        fill(Gap(a[i0 + 1 : i1], b[j0 + 1 : j1], around, left.phase, match, labels_of))
+        between_them = a[i0 + 1 : i1], b[j0 + 1 : j1]
+        fill(Gap(*between_them, around, left.phase, match, labels_of, a, (i0, i1)))
     reach_libraries(a, b, match)
     reach(a, b, pairs, match, labels_of)
     if left.phase == "backward":

@@ -62,3 +62,29 @@ def test_a_condition_of_python_on_a_value_is_in_no_kernel_of_a_graph():
     assert left_out(item("arange", 50, node="arange")) == {0, 1}
     assert left_out(item("any", 50, node="any")) == set()  # may be what is asked for
     assert left_out(item("fused", 50)) == set()  # known by its name alone
+
+
+def test_a_part_of_an_operator_is_tied_to_it_though_another_of_its_line_stands_between():
+    """The sum of a batch norm's gradient beside its relu's: the alignment left it between others.
+
+    Of other lines, and beyond what a library computes, an operator of that name is another one.
+    """
+    relu, norm = (
+        item("threshold_backward", 1, line="a:1"),
+        item("batch_norm_backward", 2, line="a:1"),
+    )
+    other = item("batch_norm_backward", 3, line="a:2")
+    part = item("sum", 4, line="a:1", node="sum_7")
+    part.part_of = frozenset(("batch_norm_backward",))
+    around = [(item("max_pool2d_backward", 0, line="a:1"), item("le", 5)), (relu, item("mul", 6))]
+
+    def tied(*items: Item) -> set[tuple[int, ...]]:
+        match = Match()
+        every = [around[0][0], relu, *items]
+        fill(Gap([], [part], around, "backward", match, ({}, {}), every, (0, 1)))
+        return {tie.baseline for tie in match.ties}
+
+    convolution = item("convolution_backward", 7, line="a:1")
+    assert tied(norm) == {(2,)}
+    assert tied(norm, item("batch_norm_backward", 8, line="a:1")) == {(2,)}  # the nearest
+    assert tied(other) == tied(convolution, norm) == {(0,), (1,)}  # the best that is known
