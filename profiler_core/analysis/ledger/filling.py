@@ -33,13 +33,21 @@ def line_of_candidate(gap: Gap) -> None:
     for y in gap.untied(gap.candidate):
         here = [x for x in gap.baseline if x.units and x.labels & y.labels]
         beside = [x for x in weak if x.units and x.labels & y.labels]
-        around = (x for x, _ in gap.around if x.units and x.labels & y.labels)
-        whole = [x for x in (*here, *around) if x.op in y.part_of]
-        if y.part_of and not whole:  # of what it is a part may stand behind another match
-            named = (x for x in gap.beyond if x.units and x.op in y.part_of)
-            whole = [x for x in islice(named, 1) if x.labels & y.labels]
-        for x in whole or here or beside:
+        for x in _wholes(gap, y) or here or beside:
             gap.tie(x, y, "source line")
+
+
+def _wholes(gap: Gap, part: Item) -> list[Item]:
+    """The baseline's operators of its line that a node is a part of, by Inductor's comment.
+
+    One that none of the gap and of the matches beside it is may stand behind these.
+    """
+    if not part.part_of:
+        return []
+    beside = [x for x in (*gap.baseline, *gap.beside_baseline) if x.op in part.part_of]
+    near = [x for x in beside if x.units and x.labels & part.labels]
+    further = (x for x in gap.beyond if x.units and x.op in part.part_of)
+    return near or [x for x in islice(further, 1) if x.labels & part.labels]
 
 
 def line_of_baseline(gap: Gap) -> None:
