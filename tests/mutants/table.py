@@ -798,7 +798,7 @@ MUTANTS = (
     ),
     Mutant(
         "ledger/filling.py", "what an alignment leaves goes to the operator that it is part of",
-        "for x in whole or here or beside:", "for x in here or beside:",
+        "for x in _wholes(gap, y) or here or beside:", "for x in here or beside:",
         ("ledger/test_fused_neighbours.py",),
     ),
     Mutant(
