@@ -5,14 +5,16 @@ The judge reads the traces as plain JSON: the events of what the profiled steps 
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from profiler_core.analysis.device_peaks import peaks_of
-from profiler_core.analysis.dossier.copies import way_of
+from profiler_core.analysis.dossier.copies import copied, way_of
 from profiler_core.analysis.item import event_item, kernel_item
+from profiler_core.analysis.wording.copies import why_slow
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.session.search import search_index
@@ -82,6 +84,16 @@ def test_where_the_bytes_are_few_the_dossier_says_that_calls_are_what_takes_time
     sentence = "In eager a call is of 2.00 kB and takes 1.03 µs, of which its bytes need less than"
     assert any(text.startswith(sentence) for text in few.about)
     assert not any("Fewer calls help" in text for text in many.about)
+
+
+def test_of_calls_that_take_long_for_their_bytes_no_reason_is_told() -> None:
+    """What any call takes is a few microseconds: it does not explain a longer one."""
+    comparison = Comparison.open(RESNET)
+    (line,) = dossier(comparison, kernel_item(DTOD)).rooflines
+    copies = copied(comparison.runs[0].required_trace(), DTOD)
+    assert copies is not None
+    assert "Fewer calls help" in why_slow(line, replace(copies, time_ns=10_000 * copies.n))
+    assert why_slow(line, replace(copies, time_ns=10_001 * copies.n)) == ""
 
 
 def test_it_leads_to_operators_groups_modules_and_its_longest_call() -> None:

@@ -182,8 +182,8 @@ def slower_by(cause: _Cause) -> Rule:
         lines = [line for line in _lost(facts) if _cause_of(facts, line) is cause]
         evidence, advice = ("", "") if cause.told is None else cause.told(facts, lines)
         advice = advice or cause.advice
-        told = _finding(facts, lines, cause.key, cause.title, advice, evidence)
-        return None if told is None else replace(told, settings=cause.settings)
+        finding = _finding(facts, lines, cause.key, cause.title, advice, evidence)
+        return None if finding is None else replace(finding, settings=cause.settings)
 
     return rule
 

@@ -13,11 +13,9 @@ from profiler_core.analysis.dossier.record import (
     Related,
     Relation,
     RunTime,
-    TimelineEvent,
 )
 from profiler_core.analysis.dossier.roofline import Roofline, roofline
 from profiler_core.analysis.item import Item, name_key, operator_item
-from profiler_core.analysis.kernel_calls import KernelCalls, kernel_calls
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.wording.copies import (
@@ -29,11 +27,11 @@ from profiler_core.analysis.wording.copies import (
 )
 from profiler_core.analysis.wording.dossier import copies_about, kernel_answer
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.calls_in_run import CallsInRun, longest_calls
 from profiler_core.session.dossier.common import peaks_of_run, related_groups, slowest_first
 from profiler_core.session.dossier.kernel import kernel_dossier, missing_of_groups
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, groups_of_kernel
 from profiler_core.session.dossier.where import modules_at, places_of_kernel, runs_at, sources_at
-from profiler_core.session.run import Run
 from profiler_core.units import format_per_step
 
 
@@ -57,9 +55,7 @@ def work_dossier(comparison: Comparison, item: Item, run: int | None = None) -> 
 
 
 def _copy_dossier(comparison: Comparison, item: Item, row: KernelRow, run: int | None) -> Dossier:
-    sides = [
-        _Side(comparison, number, comparison.runs[number], row.name) for number in comparison.traced
-    ]
+    sides = [_Side.of(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
     told = [side for side in present if run in (None, side.number)] or present
     is_memset = row.category == "memset"
@@ -86,7 +82,7 @@ def _copy_dossier(comparison: Comparison, item: Item, row: KernelRow, run: int |
         arguments=tuple(entry for side in present for entry in side.arguments),
         launches=_launches(present),
         durations_ns=tuple(side.calls.dur_ns for side in sides),
-        on_timeline=_on_timeline(present),
+        on_timeline=longest_calls(present),
         missing=(
             *missing_of_groups(comparison, shown, groups),
             *(without_bytes(side.label) for side in present if side.copied is None),
@@ -103,16 +99,6 @@ def _launches(sides: Sequence["_Side"]) -> tuple[Launch, ...]:
         Launch(side.label, launched_by=tuple(side.calls.by_launch))
         for side in sides
         if side.calls.by_launch
-    )
-
-
-def _on_timeline(sides: Sequence["_Side"]) -> tuple[TimelineEvent, ...]:
-    """The longest of each run."""
-    return tuple(
-        TimelineEvent(side.number, side.label, table, side.run.recorded_row(table, place))
-        for side in sides
-        if side.calls.longest is not None
-        for table, place in [side.calls.longest]
     )
 
 
@@ -182,30 +168,12 @@ def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _Side(CallsInRun):
     """The copies or memsets in one run."""
-
-    comparison: Comparison
-    number: int
-    run: Run
-    name: str
-
-    @property
-    def label(self) -> str:
-        return self.comparison.labels[self.number]
-
-    @property
-    def n_steps(self) -> int:
-        summary = self.comparison.sides[self.number].summary
-        return summary.n_steps if summary is not None else 1
-
-    @cached_property
-    def calls(self) -> KernelCalls:
-        return kernel_calls(self.run.required_trace(), self.name)
 
     @cached_property
     def copied(self) -> Copied | None:
-        return copied(self.run.required_trace(), self.name)
+        return copied(self.run.required_trace(), self.calls.name)
 
     @cached_property
     def roofline(self) -> Roofline | None:
@@ -217,4 +185,4 @@ class _Side:
     @property
     def arguments(self) -> tuple[Arguments, ...]:
         trace = self.run.required_trace()
-        return arguments_of(self.label, trace, kernel_rows(trace, self.name), self.n_steps)
+        return arguments_of(self.label, trace, kernel_rows(trace, self.calls.name), self.n_steps)

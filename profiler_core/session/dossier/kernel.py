@@ -26,7 +26,6 @@ from profiler_core.analysis.dossier.record import (
     Dossier,
     Launch,
     RunTime,
-    TimelineEvent,
 )
 from profiler_core.analysis.dossier.replayed_kernel import replayed_products
 from profiler_core.analysis.dossier.roofline import Roofline, roofline, what_computes
@@ -56,6 +55,7 @@ from profiler_core.errors import NothingToAnalyse
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.beside_collectives import share_of_kernel, told_beside
+from profiler_core.session.dossier.calls_in_run import CallsInRun, longest_calls
 from profiler_core.session.dossier.common import are_in_one_precision, peaks_of_run, related_groups
 from profiler_core.session.dossier.its_place import about_its_place
 from profiler_core.session.dossier.ledger_runs import (
@@ -70,7 +70,6 @@ from profiler_core.session.dossier.where import (
     runs_at,
     sources_at,
 )
-from profiler_core.session.run import Run
 
 
 def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -> Dossier:
@@ -86,7 +85,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     """
     row = _row(comparison, item)
     times = _times(comparison, row)
-    sides = [_side(comparison, number, row.name) for number in comparison.traced]
+    sides = [_Side.of(comparison, number, row.name) for number in comparison.traced]
     present = [side for side in sides if side.calls.n]
     rooflines, launches = _rooflines(present, row), _launches(present)
     of_answer, told = _told(comparison, present, item, run)
@@ -125,7 +124,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         counters=tuple(side.counters for side in sides),
         durations_ns=tuple(side.calls.dur_ns for side in sides),
         generated=generated_of_calls(generated_calls),
-        on_timeline=_on_timeline(sides),
+        on_timeline=longest_calls(sides),
         missing=(
             *missing_of_groups(comparison, shown, groups),
             *_missing_of_runs(
@@ -165,11 +164,6 @@ def _without_flops(sides: Sequence["_Side"], row: KernelRow) -> tuple[str, ...]:
 
 def _launches(sides: Sequence["_Side"]) -> tuple[Launch, ...]:
     return tuple(filter(None, (side.launch for side in sides)))
-
-
-def _side(comparison: Comparison, number: int, name: str) -> "_Side":
-    run = comparison.runs[number]
-    return _Side(comparison, number, run, kernel_calls(run.required_trace(), name))
 
 
 def _about(
@@ -226,22 +220,8 @@ def _missing_of_runs(
 
 
 @dataclass(frozen=True)
-class _Side:
+class _Side(CallsInRun):
     """The kernel in one run."""
-
-    comparison: Comparison
-    number: int
-    run: Run
-    calls: KernelCalls
-
-    @property
-    def label(self) -> str:
-        return self.comparison.labels[self.number]
-
-    @property
-    def n_steps(self) -> int:
-        summary = self.comparison.sides[self.number].summary
-        return summary.n_steps if summary is not None else 1
 
     @property
     def counters(self) -> KernelCounters | None:
@@ -350,16 +330,6 @@ class _Side:
             self.calls.name,
             lambda: self.comparison.answer(asked, lambda: launching_calls(side)),
         )
-
-
-def _on_timeline(sides: Sequence[_Side]) -> tuple[TimelineEvent, ...]:
-    """The longest call of each run."""
-    return tuple(
-        TimelineEvent(side.number, side.label, table, side.run.recorded_row(table, row))
-        for side in sides
-        if side.calls.longest is not None
-        for table, row in [side.calls.longest]
-    )
 
 
 def _times(comparison: Comparison, row: KernelRow) -> tuple[RunTime, ...]:

@@ -21,6 +21,7 @@ from profiler_core.analysis.wording.places import (
     missing_of_place,
     module_about,
 )
+from profiler_core.analysis.wording.sentence import uncapitalised
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.beside_collectives import groups_beside
@@ -183,12 +184,12 @@ def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
 
 def _remedy(comparison: Comparison, of: int | None) -> str:
     """What shows the groups of a place that no run has."""
-    chosen = "hoose the runs that the link was made for."
+    choose = "Choose the runs that the link was made for."
     if any(shown.told_by.code is not None for shown in ledgers_of(comparison, of)):
-        return f"C{chosen}"
+        return choose
     return (
         "Groups know their lines and modules by the compiled run's structured log (TORCH_TRACE): "
-        f"capture with it, or c{chosen}"
+        f"capture with it, or {uncapitalised(choose)}"
     )
 
 
