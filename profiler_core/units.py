@@ -57,6 +57,11 @@ def format_bytes(n: float | None, rounding: Rounding = "nearest") -> str:
     return f"{n:.0f} B"
 
 
+def format_peak(n: float | None, *, is_least: bool) -> str:
+    """A peak of memory: "1.20 GB"; "≥ 1.20 GB" where the run's own is at least that."""
+    return f"≥ {format_bytes(n, 'down')}" if is_least and n is not None else format_bytes(n)
+
+
 def rounded_bytes(n: int) -> int:
     """The size that `format_bytes` says: sizes that read the same round to the same one."""
     return round(n, 3 - len(str(n)))

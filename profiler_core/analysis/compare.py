@@ -23,9 +23,9 @@ from profiler_core.analysis.replayed import categories_of_replays, known_categor
 from profiler_core.analysis.side import (
     Side,
     compared_span,
+    has_whole_memory,
     is_empty,
     unmarked,
-    whole_memory,
     whole_steps,
 )
 from profiler_core.analysis.span import PER_STEP, Span
@@ -60,8 +60,15 @@ class MemoryPair:
     peak_reserved_bytes: TwoNumbers
     peak_allocated_bytes: TwoNumbers
     measured: bool | None  # False: from the traces, of which at least one has no measurement
-    # False: one side alone replays CUDA graphs, whose private pools no allocated byte shows.
+    # False: one side alone replays CUDA graphs, whose private pools no allocated byte shows, or a
+    # peak is of what is left of a cut trace.
     allocated_compares: bool = True
+    is_least: tuple[bool, bool] = (False, False)  # of a cut trace: the run's own is at least that
+
+    @property
+    def reserved_compares(self) -> bool:
+        """Are both reserved peaks of whole traces, or measured by the allocator?"""
+        return not any(self.is_least)
 
 
 @dataclass(frozen=True)
@@ -330,11 +337,13 @@ def replays_graphs(side: Side) -> bool:
 
 
 def _memory(baseline: Side, candidate: Side) -> MemoryPair:
-    before, after = whole_memory(baseline), whole_memory(candidate)
+    before, after = baseline.memory, candidate.memory
     sources = {before.source, after.source} - {None}
     return MemoryPair(
         (before.peak_reserved_bytes, after.peak_reserved_bytes),
         (before.peak_allocated_bytes, after.peak_allocated_bytes),
         measured=sources == {"measured"} if sources else None,
-        allocated_compares=replays_graphs(baseline) == replays_graphs(candidate),
+        allocated_compares=replays_graphs(baseline) == replays_graphs(candidate)
+        and has_whole_memory(baseline, candidate),
+        is_least=(before.is_least, after.is_least),
     )

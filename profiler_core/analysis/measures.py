@@ -37,6 +37,7 @@ class Measure:
     judgements: tuple[Judgement, ...]  # of the candidates, so one fewer than values
     comparable: tuple[bool, ...] = ()  # of the runs: with the baseline; empty: all are
     words: tuple[str | None, ...] = ()  # what stands in the place of a value, where no number can
+    least: tuple[bool, ...] = ()  # of the runs: its own is at least the value; empty: of none
 
     @property
     def is_known(self) -> bool:
@@ -46,6 +47,10 @@ class Measure:
     def word(self, run: int) -> str | None:
         """What to say of this run instead of a number."""
         return self.words[run] if self.words else None
+
+    def is_least(self, run: int) -> bool:
+        """Is the value one that the run's own is at least?"""
+        return bool(self.least) and self.least[run]
 
     def change(self, run: int) -> float | None:
         """values[run] / values[0]; None: one is missing or counts otherwise, or the base is 0."""
@@ -261,6 +266,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
         *(c.compile for c in comparison.candidates),
     ]
     unjudged: tuple[Judgement, ...] = tuple("unjudged" for _ in comparison.candidates)
+    least = tuple(side.memory.is_least for side in sides)
     return (
         _row(
             "Peak memory",
@@ -270,6 +276,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
             "lower",
             tuple(side.memory.peak_reserved_bytes for side in sides),
             comparable=tuple(has_whole_memory(side, baseline) for side in sides),
+            least=least,
         ),
         _row(
             "Peak allocated",
@@ -282,6 +289,7 @@ def _cost(comparison: ComparedNumbers, sides: Sequence[Side]) -> tuple[Measure, 
                 replays_graphs(s) == replays_graphs(baseline) and has_whole_memory(s, baseline)
                 for s in sides
             ),
+            least=least,
         ),
         Measure(
             "Compile time",
@@ -344,6 +352,7 @@ def _row(
     better: Literal["lower", "higher"],
     values: tuple[float | None, ...],
     comparable: tuple[bool, ...] = (),
+    least: tuple[bool, ...] = (),
 ) -> Measure:
     """A measure judged by its size, between runs that are comparable in it."""
     judged = tuple(
@@ -352,7 +361,7 @@ def _row(
             values[1:], (comparable or (True,) * len(values))[1:], strict=True
         )
     )
-    return Measure(label, definition, unit, values, judged, comparable)
+    return Measure(label, definition, unit, values, judged, comparable, least=least)
 
 
 def _judge(

@@ -132,11 +132,6 @@ def whole_steps(side: Side) -> PerStep | None:
     return side.per_step if side.has_whole_steps and not lacks else None
 
 
-def whole_memory(side: Side) -> PeakMemory:
-    """Its peaks; none of a cut trace, unless the allocator measured them."""
-    return side.memory if has_whole_memory(side) else PeakMemory()
-
-
 def has_whole_memory(*sides: Side) -> bool:
     """Are their peaks of whole traces, or measured by the allocator?"""
-    return not any(side.is_cut and side.memory.source == "trace" for side in sides)
+    return not any(side.memory.is_least for side in sides)

@@ -69,7 +69,8 @@ def verdict(comparison: CandidateComparison) -> Verdict:
         Detail.NUMERICS: comparison.numerics is not None,
         Detail.THROUGHPUT: None not in comparison.throughput,
         Detail.COMPILE_COST: comparison.compile.seconds is not None,
-        Detail.MEMORY: None not in comparison.memory.peak_reserved_bytes,
+        Detail.MEMORY: comparison.memory.reserved_compares
+        and None not in comparison.memory.peak_reserved_bytes,
         Detail.ENERGY: None not in comparison.energy_per_step_j,
         Detail.NOT_IN_TURNS: comparison.step_time.interval is not None
         and comparison.interleaved is False,

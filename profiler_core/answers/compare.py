@@ -136,9 +136,12 @@ class CandidateNumbers(Answer, frozen=True):
     memory: Annotated[
         MemoryPair,
         means(
-            "{keys} (false: one side alone replays CUDA graphs, whose private pools no allocated "
-            "byte shows); the peaks are pairs",
+            "{keys}; the peaks are pairs",
             "bytes",
+            allocated_compares="false: one side alone replays CUDA graphs, whose private pools no "
+            "allocated byte shows, or one of `is_least`",
+            is_least="a pair: the peaks are of what is left of a cut trace, and the run's own at "
+            "least these",
         ),
     ]
     numerics: Annotated[

@@ -62,6 +62,9 @@ class MemoryPeaks(Answer, frozen=True):
         int | None, means("the most that the allocator held from the device", "bytes")
     ]
     peak_allocated_bytes: Annotated[int | None, means("the most that tensors held", "bytes")]
+    peaks_are_least: Annotated[
+        bool, means("they are of what is left of a cut trace: the run's own are at least these")
+    ]
     source: Annotated[str | None, means("where the two come from, in words")]
     before_bytes: Annotated[
         int | None,
@@ -94,6 +97,7 @@ def memory_answer(opened: Run) -> MemoryAnswer:
         run=NamedRun.of(opened.record),
         peak_reserved_bytes=report.peaks.reserved_bytes,
         peak_allocated_bytes=report.peaks.allocated_bytes,
+        peaks_are_least=report.peaks.is_least,
         source=report.peaks.source,
         live_at_peak=report.live,
         segments=segments and SegmentsAnswer.of(segments, n_segments=len(segments.segments)),

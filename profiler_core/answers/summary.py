@@ -133,6 +133,7 @@ class SummaryNumbers(Answer, frozen=True):
             "{keys}",
             "bytes",
             source="`measured`, `trace`, or `profiled`: by the allocator over the profiled steps",
+            is_least="they are of what is left of a cut trace, and the run's own at least these",
         ),
     ]
     notes: Annotated[tuple[str, ...], means("one sentence for each thing that limits the numbers")]

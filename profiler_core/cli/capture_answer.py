@@ -15,7 +15,7 @@ from profiler_core.cli.table import table
 from profiler_core.errors import Cancelled, CaptureFailed, FusionscopeError
 from profiler_core.model.run import CompileDiagnosis, measurement_of
 from profiler_core.session.run import Run
-from profiler_core.units import format_bytes, format_duration
+from profiler_core.units import format_duration, format_peak
 
 _PARTLY = 3  # the exit status where something failed and something did not
 _FOLDER = means("the folder of the capture, and how long all of it took", "s")
@@ -97,7 +97,10 @@ def capture_text(finished: FinishedCapture) -> str:
             format_duration(step_time_ns(measurement_of(run.record["measurement"]))),
             format_duration(run.record["measurement"].get("first_call_ns")),
             format_duration(run.record["measurement"].get("warm_first_call_ns")),
-            format_bytes(peak.peak_reserved_bytes if is_reserved else peak.peak_allocated_bytes),
+            format_peak(
+                peak.peak_reserved_bytes if is_reserved else peak.peak_allocated_bytes,
+                is_least=peak.is_least,
+            ),
         ]
         for run, peak in zip(finished.runs, peaks, strict=True)
     ]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from profiler_core.analysis.categories import CATEGORIES
-from profiler_core.analysis.compare import CandidateComparison, TwoNumbers
+from profiler_core.analysis.compare import CandidateComparison, MemoryPair, TwoNumbers
 from profiler_core.analysis.rows.categories import calls_head
 from profiler_core.analysis.run_labels import run_facts
 from profiler_core.analysis.span import PER_STEP, profiled_time
@@ -22,11 +22,11 @@ from profiler_core.cli.table import table
 from profiler_core.export.ledger_events import check_name, events_of_pairs, write_ledger
 from profiler_core.session.pair import Pair
 from profiler_core.units import (
-    format_bytes,
     format_change_between,
     format_count,
     format_duration,
     format_energy,
+    format_peak,
 )
 
 
@@ -98,16 +98,28 @@ def _numbers(c: CandidateComparison, steps: TwoSteps) -> str:
         _row("memset", c.n_memset, format_count),
         _row("launches", c.n_launches, format_count),
         _row("  of graphs", c.n_graph_launches, format_count),
-        _row("peak reserved", c.memory.peak_reserved_bytes, format_bytes),
-        _row(
-            "peak allocated",
-            c.memory.peak_allocated_bytes,
-            format_bytes,
-            compares=c.memory.allocated_compares,
-        ),
+        *_peaks(c.memory),
         _row(energy, c.energy_per_step_j, format_energy),
     ]
     return table([c.span, c.baseline_label, c.label, "change"], rows)
+
+
+def _peaks(memory: MemoryPair) -> list[list[str]]:
+    rows = (
+        ("peak reserved", memory.peak_reserved_bytes, memory.reserved_compares),
+        ("peak allocated", memory.peak_allocated_bytes, memory.allocated_compares),
+    )
+    return [
+        [
+            name,
+            *(
+                format_peak(n, is_least=is_least)
+                for n, is_least in zip(pair, memory.is_least, strict=True)
+            ),
+            _change(pair) if compares else "",
+        ]
+        for name, pair, compares in rows
+    ]
 
 
 def _busy(steps: TwoSteps) -> list[list[str]]:
@@ -150,10 +162,8 @@ def _categories(c: CandidateComparison) -> str:
     return table(head, rows)
 
 
-def _row(
-    name: str, pair: TwoNumbers, form: Callable[[float | None], str], *, compares: bool = True
-) -> list[str]:
-    return [name, form(pair[0]), form(pair[1]), _change(pair) if compares else ""]
+def _row(name: str, pair: TwoNumbers, form: Callable[[float | None], str]) -> list[str]:
+    return [name, form(pair[0]), form(pair[1]), _change(pair)]
 
 
 def _change(pair: TwoNumbers) -> str:

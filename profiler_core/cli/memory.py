@@ -13,7 +13,7 @@ from profiler_core.answers.memory import memory_answer, memory_notes
 from profiler_core.cli.table import shorten, table
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.run import Run
-from profiler_core.units import format_bytes, format_count, format_share
+from profiler_core.units import format_bytes, format_count, format_peak, format_share
 
 _NAME_WIDTH = 60
 
@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
     peaks = [
-        ["reserved", format_bytes(report.peaks.reserved_bytes)],
-        ["allocated", format_bytes(report.peaks.allocated_bytes)],
+        ["reserved", format_peak(report.peaks.reserved_bytes, is_least=report.peaks.is_least)],
+        ["allocated", format_peak(report.peaks.allocated_bytes, is_least=report.peaks.is_least)],
         [f"there before the {spanned(report.span)}", format_bytes(report.before_bytes)],
     ]
     parts = [

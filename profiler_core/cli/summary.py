@@ -30,9 +30,9 @@ from profiler_core.cli.reading_options import add_reading_options, apply_reading
 from profiler_core.cli.table import shorten, table
 from profiler_core.session.run import Run
 from profiler_core.units import (
-    format_bytes,
     format_count,
     format_duration,
+    format_peak,
     format_per_step,
     format_share_of,
 )
@@ -72,6 +72,7 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
         summary = replace(summary, window=replace(summary.window, steps=()))
     step = per_step(summary)
     word = "GPU" if summary.device_kind == "gpu" else "CPU"
+    memory = summary.memory
     (divided,) = divided_steps([opened.side])
     timed_ns = step_time_ns(opened.record.measurement)
     rows = [
@@ -93,8 +94,8 @@ def _text(opened: Run, summary: Summary, n_top: int) -> str:
         ["exposed copy", format_duration(step.exposed_copy_ns), ""],
         [
             "peak memory, reserved",
-            format_bytes(summary.memory.peak_reserved_bytes),
-            f"allocated {format_bytes(summary.memory.peak_allocated_bytes)}",
+            format_peak(memory.peak_reserved_bytes, is_least=memory.is_least),
+            f"allocated {format_peak(memory.peak_allocated_bytes, is_least=memory.is_least)}",
         ],
     ]
     parts = [

@@ -18,6 +18,7 @@ from profiler_core.report.html.document import html_report
 from profiler_core.report.tables import tables
 from profiler_core.session.comparison import Comparison
 from profiler_core.store import library
+from profiler_core.units import format_bytes
 from tests.apps import opened, text_of
 from tests.uploading import accept
 
@@ -142,3 +143,85 @@ def test_a_report_lists_no_operator_of_a_host_among_kernels(cut, whole, n_kernel
 
 def _plain(cell):
     return unescape(re.sub(r"<[^>]*>", "", cell)).strip()
+
+
+@pytest.fixture(scope="module")
+def left(cut):
+    """(reserved, allocated) at most of the GPU, by the [memory] events that are whole."""
+    text = cut.read_text()
+    events = json.loads(text[: text.rindex("\n  },") + len("\n  }")] + "]}")["traceEvents"]
+    of_gpu = [
+        e["args"] for e in events
+        if e.get("name") == "[memory]" and e["args"]["Device Type"] == 1
+    ]  # fmt: skip
+    totals = ("Total Reserved", "Total Allocated")
+    return tuple(max(each[total] for each in of_gpu) for total in totals)
+
+
+@pytest.fixture
+def shown_peaks(left):
+    """As they are written: the run's own peaks are at least these."""
+    return [f"≥ {format_bytes(peak, 'down')}" for peak in left]
+
+
+def test_the_terminal_marks_the_peaks_of_what_is_left(cut, whole, shown_peaks, capsys):
+    """`compare` had none, where `summary` and `memory` showed them as if they were of the run."""
+    assert main(["compare", str(cut), str(whole)]) == 0
+    compared = capsys.readouterr().out
+    for name, peak in zip(("peak reserved", "peak allocated"), shown_peaks, strict=True):
+        (row,) = [line for line in compared.splitlines() if line.startswith(name)]
+        (before, after) = re.split("  +", row)[1:]  # and no change
+        assert before == peak
+        assert "≥" not in after
+    assert "Peak memory" not in compared
+    assert main(["summary", str(cut)]) == 0
+    assert re.search("  +".join((shown_peaks[0], f"allocated {shown_peaks[1]}")), _out(capsys))
+    assert main(["memory", str(cut)]) == 0
+    rows = [re.split("  +", line) for line in _out(capsys).splitlines()]
+    assert [row[1] for row in rows if row[0] in ("reserved", "allocated")] == shown_peaks
+
+
+def test_answers_for_machines_say_which_peaks_are_of_what_is_left(cut, whole, left, capsys):
+    assert main(["compare", str(whole), str(cut), "--json"]) == 0
+    memory = json.loads(_out(capsys))["candidates"][0]["memory"]
+    assert memory["is_least"] == [False, True]
+    assert (memory["peak_reserved_bytes"][1], memory["peak_allocated_bytes"][1]) == left
+    assert not memory["allocated_compares"]
+    assert main(["summary", str(cut), "--json"]) == 0
+    assert json.loads(_out(capsys))["memory"]["is_least"] is True
+    for path in (cut, whole):
+        assert main(["memory", str(path), "--json"]) == 0
+        assert json.loads(_out(capsys))["peaks_are_least"] is (path == cut)
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("overview", ("Peak memory", "Peak allocated")),
+        ("memory", ("Peak reserved", "Peak allocated")),
+    ],
+)
+def test_pages_mark_them_alike(
+    cut, whole, shown_peaks, home_with_columns, monkeypatch, page, names
+):
+    monkeypatch.setattr(library, "sample_traces_directory", lambda: home_with_columns / "samples")
+    (first, second) = (accept({path.name: path.read_bytes()}).keys[0] for path in (cut, whole))
+    text = text_of(opened(page, baseline=first, candidate=[second]))
+    rows = {
+        cells[0]: cells[1:]
+        for row in re.findall(r"<tr>(.*?)</tr>", text, re.DOTALL)
+        if (cells := [_plain(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)])
+    }
+    for name, peak in zip(names, shown_peaks, strict=True):
+        before, after = (cell.replace("\u00a0", " ") for cell in rows[name])
+        assert before == peak
+        assert re.fullmatch(r"[\d.]+ MB", after)  # and no change
+
+
+def test_a_report_marks_them_too(cut, whole, shown_peaks):
+    told = html_report(gather(Comparison.open([cut, whole]))).replace("\u00a0", " ")
+    assert all(f">{peak}<" in told for peak in shown_peaks)
+
+
+def _out(capsys):
+    return capsys.readouterr().out

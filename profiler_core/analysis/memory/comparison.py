@@ -35,7 +35,7 @@ class MemoryComparison:
     pool_bytes: int  # in private pools of the candidate's CUDA graphs
     vanished: Vanished | None
     problem: str | None  # why `vanished` is None
-    cut: tuple[bool, bool] = (False, False)  # is an unknown part of its trace missing?
+    least: tuple[bool, bool] = (False, False)  # are its peaks of what is left of a cut trace?
     held: tuple[Held, Held] | None = None  # what the reserved peaks consist of
     # What the profiled steps make at most, where the allocator's peak is of other steps; else None.
     of_profiled_bytes: tuple[int | None, int | None] = (None, None)
@@ -57,8 +57,8 @@ def compare_memory(
     """
     vanished, problem = _vanished(baseline, candidate, make_ledger)
     peak_of, peak_bytes = _peaks(baseline, candidate)
-    # What a whole trace without steps makes is nothing that a step makes.
-    is_one_span = baseline.span == candidate.span
+    # What a whole trace without steps makes is nothing that a step makes, nor is a part of one.
+    is_one_span = baseline.span == candidate.span and not (baseline.is_cut or candidate.is_cut)
     of_steps = (
         _of_step(baseline) if is_one_span else None,
         _of_step(candidate) if is_one_span and candidate.live is not None else None,
@@ -69,7 +69,7 @@ def compare_memory(
         peak_of=peak_of,
         peak_bytes=peak_bytes,
         there_before=None if of_steps[0] is None or not peak else 1 - of_steps[0] / peak,
-        cut=(baseline.is_cut, candidate.is_cut),
+        least=(baseline.peaks.is_least, candidate.peaks.is_least),
         of_step_bytes=of_steps,
         of_profiled_bytes=(
             (_of_profiled(baseline), _of_profiled(candidate)) if is_one_span else (None, None)
@@ -119,7 +119,7 @@ def _peaks(
     baseline: MemoryReport, candidate: MemoryReport
 ) -> tuple[Literal["reserved", "allocated"] | None, tuple[int, int] | None]:
     """The peaks that both have: of what was reserved, else of what was allocated."""
-    if baseline.is_cut or candidate.is_cut:
+    if baseline.peaks.is_least or candidate.peaks.is_least:
         return None, None
     reserved = baseline.peaks.reserved_bytes, candidate.peaks.reserved_bytes
     if reserved[0] and reserved[1] is not None:

@@ -20,6 +20,7 @@ class PeakMemory:
     peak_allocated_bytes: int | None = None
     peak_reserved_bytes: int | None = None
     source: Literal["measured", "profiled", "trace"] | None = None
+    is_least: bool = False  # of what is left of a cut trace: the run's own peaks are at least these
 
 
 def peak_memory(trace: Trace | None, measurement: Measurement | None) -> PeakMemory:
@@ -44,6 +45,11 @@ def peak_memory(trace: Trace | None, measurement: Measurement | None) -> PeakMem
             measurement.profiled_peak_reserved_bytes,
             "profiled",
         )
-    if not curves:
+    if trace is None or not curves:
         return PeakMemory()
-    return PeakMemory(curves[0].peak_allocated_bytes, curves[0].peak_reserved_bytes, "trace")
+    return PeakMemory(
+        curves[0].peak_allocated_bytes,
+        curves[0].peak_reserved_bytes,
+        "trace",
+        is_least=trace.tally.is_cut,
+    )

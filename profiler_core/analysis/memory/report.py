@@ -28,6 +28,7 @@ class Peaks:
     reserved_bytes: int | None
     allocated_bytes: int | None
     source: str | None  # in words, for the page
+    is_least: bool = False  # of what is left of a cut trace: the run's own peaks are at least these
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def memory_report(
     segments = segments_of(snapshot) if snapshot is not None else ()
     history = history_of(snapshot) if snapshot is not None else None
     return MemoryReport(
-        peaks=_peaks(measurement, curve, segments[0] if segments else None, history),
+        peaks=_peaks(measurement, curve, segments[0] if segments else None, history, is_cut=is_cut),
         device_bytes=_device_bytes(trace),
         n_steps=n_steps,
         curve=curve,
@@ -133,6 +134,8 @@ def _peaks(
     curve: MemoryCurve | None,
     segments: Segments | None,
     history: SnapshotHistory | None,
+    *,
+    is_cut: bool,
 ) -> Peaks:
     if measurement is not None and measurement.peak_reserved_bytes is not None:
         return Peaks(
@@ -142,8 +145,9 @@ def _peaks(
         )
     if curve is not None:
         of = "of the profiled steps" if curve.step_ts_ns else "of the whole trace"
-        source = f"the [memory] events {of}"
-        return Peaks(curve.peak_reserved_bytes, curve.peak_allocated_bytes, source)
+        source = f"the [memory] events {'of what is left of the trace' if is_cut else of}"
+        reserved, allocated = curve.peak_reserved_bytes, curve.peak_allocated_bytes
+        return Peaks(reserved, allocated, source, is_least=is_cut)
     if measurement is not None and measurement.peak_allocated_bytes is not None:
         return Peaks(None, measurement.peak_allocated_bytes, "measured while the steps ran")
     if measurement is not None and measurement.profiled_peak_reserved_bytes is not None:

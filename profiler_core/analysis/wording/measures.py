@@ -2,10 +2,10 @@
 
 from profiler_core.analysis.measures import Measure
 from profiler_core.units import (
-    format_bytes,
     format_change,
     format_count,
     format_duration,
+    format_peak,
     format_points,
     format_rate,
     format_ratio,
@@ -24,7 +24,7 @@ def value_text(measure: Measure, run: int) -> str:
     if measure.unit == "ns":
         return format_duration(value)
     if measure.unit == "bytes":
-        return format_bytes(value)
+        return format_peak(value, is_least=measure.is_least(run))
     if measure.unit == "share":
         return format_share(value)
     if measure.unit == "ratio":

@@ -29,7 +29,7 @@ def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:
         comparison: of both.
         labels: what they are called.
     """
-    cut = [label for label, is_cut in zip(labels, comparison.cut, strict=True) if is_cut]
+    cut = [label for label, is_least in zip(labels, comparison.least, strict=True) if is_least]
     if cut:
         return f"Not compared: {cut_clause(cut)}"
     if comparison.peak_bytes is None:
@@ -82,7 +82,7 @@ def through(comparison: MemoryComparison) -> str:
 
 def bound(comparison: MemoryComparison, labels: tuple[str, str]) -> tuple[str, ...]:
     """What keeps the peak from changing more: what was there before, and pools of CUDA graphs."""
-    if any(comparison.cut):
+    if any(comparison.least):
         return ()
     baseline, candidate = labels
     of_step = comparison.of_step_bytes

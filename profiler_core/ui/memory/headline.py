@@ -13,9 +13,10 @@ from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.notes import show_notes
 from profiler_core.ui.overview.headline import entry_facts
 from profiler_core.ui.table import show_table
-from profiler_core.units import format_bytes, format_change, format_count
+from profiler_core.units import format_bytes, format_change, format_count, format_peak
 
 _Value = Callable[[MemoryReport], float | None]
+_PEAKS = ("Peak reserved", "Peak allocated")
 # (row, what it means, value, how it is written)
 _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
     (
@@ -90,7 +91,9 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
     else:
         peaks = first.report.peaks
         peak = peaks.allocated_bytes if peaks.reserved_bytes is None else peaks.reserved_bytes
-        sentence = f"{first.label} holds {format_bytes(peak)} at its peak."
+        least = "at least " if peaks.is_least else ""
+        size = format_bytes(peak, "down" if peaks.is_least else "nearest")
+        sentence = f"{first.label} holds {least}{size} at its peak."
     if len(runs) > 1 and is_another_workload(differences(first.entry.run, runs[1].entry.run)):
         bounds = (
             f"{first.label} and {runs[1].label} are different workloads: what differs between "
@@ -101,8 +104,8 @@ def show_headline(runs: Sequence[Remembered], comparison: MemoryComparison | Non
     record, facts = first.entry.run, entry_facts(first.entry)
     if record.world_size > 1:
         facts.append(f"rank {record.rank} of {record.world_size}")
-    is_cut = comparison is not None and any(comparison.cut)
-    show_claim(facts, (sentence,), [parts, " ".join(bounds)], bad=is_cut)
+    is_bad = comparison is not None and any(comparison.least)
+    show_claim(facts, (sentence,), [parts, " ".join(bounds)], bad=is_bad)
     show_notes([f"Peaks: {'; '.join(sources) or 'not known'}."])
     show_table(_table(runs), "fs-opened", named=True, width_px=620)
 
@@ -111,26 +114,41 @@ def _table(runs: Sequence[Remembered]) -> Table:
     rows = []
     span = span_beside(run.report for run in runs)
     for name, meaning, value, written in _ROWS:
-        is_spanned = name in _ADDED_UP or "{" in name
+        is_spanned = _is_spanned(name)
         first, *others = [
             None if is_spanned and run.report.span != span else value(run.report) for run in runs
         ]
-        alike = [
-            (name not in _OF_TENSORS or run.report.replays == runs[0].report.replays)
-            and not (run.report.is_cut or runs[0].report.is_cut)
-            for run in runs[1:]
+        alike = [_compares(name, runs[0].report, run.report) for run in runs[1:]]
+        texts = [
+            format_peak(amount, is_least=run.report.peaks.is_least)
+            if name in _PEAKS
+            else written(amount)
+            for amount, run in zip((first, *others), runs, strict=True)
         ]
         if first is None and all(other is None for other in others):
             continue
         title = f"{name} {span}" if name in _ADDED_UP else name
         words = {"whole": spanned(span), "made": where_made(span)}
-        cells = [Cell(title.format(**words), note=meaning.format(**words)), Cell(written(first))]
+        cells = [Cell(title.format(**words), note=meaning.format(**words)), Cell(texts[0])]
         cells += [
-            Cell(written(other), change=_change(first, other) if is_alike else Change())
-            for other, is_alike in zip(others, alike, strict=True)
+            Cell(text, change=_change(first, other) if is_alike else Change())
+            for text, other, is_alike in zip(texts[1:], others, alike, strict=True)
         ]
         rows.append(tuple(cells))
     return Table(("", *(run.label for run in runs)), tuple(rows))
+
+
+def _is_spanned(name: str) -> bool:
+    return name in _ADDED_UP or "{" in name
+
+
+def _compares(name: str, *reports: MemoryReport) -> bool:
+    """Is this amount of both runs one of the same thing, and of whole traces?"""
+    if name in _OF_TENSORS and len({report.replays for report in reports}) > 1:
+        return False
+    if name in _PEAKS:
+        return not any(report.peaks.is_least for report in reports)
+    return not (_is_spanned(name) and any(report.is_cut for report in reports))
 
 
 def _change(first: float | None, second: float | None) -> Change:

@@ -261,3 +261,17 @@ def test_what_a_trace_without_steps_makes_is_not_held_against_a_step():
     assert comparison.of_step_bytes == comparison.of_profiled_bytes == (None, None)
     assert (through(comparison), bound(comparison, ("eager", "default"))) == ("", ())
     assert headline(comparison, ("eager", "default")).startswith("default ")
+
+
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_peaks_of_a_cut_trace_compare_where_the_allocator_measured_them(is_measured):
+    """*Memory* said "not compared" where *Overview* compared them."""
+    whole = Run.open(CAPTURES / "customcnn_b1.eager").required_trace()
+    cut = replace(whole, tally=replace(whole.tally, repairs={CUT_SHORT: 1}))
+    measured = Measurement(peak_allocated_bytes=40_000, peak_reserved_bytes=2_000_000)
+    report = memory_report(cut, measurement=measured if is_measured else None)
+    assert report.peaks.is_least is not is_measured
+    assert peak_memory(cut, measured if is_measured else None).is_least is not is_measured
+    compared = compare_memory(memory_report(None, measurement=measured), report)
+    assert compared.peak_bytes == ((2_000_000, 2_000_000) if is_measured else None)
+    assert ("Not compared" in headline(compared, ("one", "other"))) is not is_measured
