@@ -28,7 +28,7 @@ from profiler_core.typed import ready
 
 # Raise it whenever the tables, their columns or their meaning change: old folders are then not
 # found any more, because the version is part of the folder's name.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 LONGEST_NAME = 10_000  # characters of an event's name; those of CUTLASS's kernels have up to 4 000
 _META = "meta.json"

@@ -19,6 +19,10 @@ from profiler_core.model.tally import Tally
 KERNEL, MEMCPY, MEMSET = "kernel", "gpu_memcpy", "gpu_memset"
 DEVICE_CATEGORIES = (KERNEL, MEMCPY, MEMSET)
 
+# Names under which files have what has another name in the tables. CUPTI does not tell the memory
+# of the memsets that a CUDA graph replays: outside of a graph the same calls are on the device.
+ONE_NAME = {"Memset (Unknown)": "Memset (Device)"}
+
 # Categories of calls into a driver or runtime that may start device work.
 RUNTIME_CATEGORIES = (
     "cuda_runtime",
@@ -172,6 +176,16 @@ RECORDED_BY, RECORDING = "fusionscopeRecordedBy", "fusionscopeRecording"
 
 # The calls of torch.distributed: rows of `ops` again, with what only these carry.
 COLLECTIVE_NAME = "record_param_comms"
+
+
+def one_name(name: str) -> str:
+    """What a device event that a file calls so is called in the tables."""
+    return ONE_NAME.get(name, name)
+
+
+def other_names(name: str) -> tuple[str, ...]:
+    """How else files call device events of this name."""
+    return tuple(other for other, one in ONE_NAME.items() if one == name)
 
 
 class Derived(Protocol):

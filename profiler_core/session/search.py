@@ -27,6 +27,7 @@ from profiler_core.analysis.search import SearchEntry, SearchIndex
 from profiler_core.analysis.wording.sentence import listed
 from profiler_core.errors import FusionscopeError
 from profiler_core.model.compilation import FrameSkip, GraphBreak
+from profiler_core.model.trace import other_names
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.divided import Divided
 from profiler_core.session.dossier.finding import findings_of
@@ -221,7 +222,7 @@ def _kernels(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
         yield SearchEntry(
             "copy" if kernel.name in copies else "kernel",
             kernel.name, CATEGORIES[kernel.category], kernel_item(kernel.name),
-            kernel.most_ns, sides_ns=sides_ns, runs=named,
+            kernel.most_ns, words=" ".join(other_names(kernel.name)), sides_ns=sides_ns, runs=named,
         )  # fmt: skip
 
 

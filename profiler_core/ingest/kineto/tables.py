@@ -185,6 +185,8 @@ class Dealer:
                 pl.coalesce("device", "pid").alias("device"),
                 pl.coalesce("stream", "tid").alias("stream"),
             )
+        if table == "device":
+            part = part.with_columns(pl.col("name").replace(model.ONE_NAME))
         return part.select(
             self._as(column, dtype) for column, dtype in TABLE_SCHEMAS[table].items()
         )

@@ -26,6 +26,7 @@ from profiler_core.analysis.wording.copies import (
     without_bytes,
 )
 from profiler_core.analysis.wording.dossier import copies_about, kernel_answer
+from profiler_core.model.trace import one_name
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.calls_in_run import CallsInRun, longest_calls
 from profiler_core.session.dossier.common import peaks_of_run, related_groups, slowest_first
@@ -46,7 +47,8 @@ def work_dossier(comparison: Comparison, item: Item, run: int | None = None) -> 
     Raises:
         NothingToAnalyse: no trace has work of this name.
     """
-    row = next((row for row in comparison.copies if name_key(row.name) == item.key), None)
+    key = one_name(item.key)
+    row = next((row for row in comparison.copies if name_key(row.name) == key), None)
     return (
         kernel_dossier(comparison, item, run)
         if row is None
