@@ -11,24 +11,29 @@ from msgspec.structs import replace
 
 from profiler_core.agents.answer import FEW_ROWS, Page, page
 from profiler_core.agents.runs import path_of, run_at
+from profiler_core.analysis.dossier.copies import Way, copied
 from profiler_core.analysis.dossier.launching import calls_in_steps, launching_calls
 from profiler_core.analysis.kernels import KernelTotal
+from profiler_core.analysis.summary import Summary
 from profiler_core.analysis.wording.sentence import clipped
 from profiler_core.answers.counters import CountedKernel, CountersTotals, counters_answer
 from profiler_core.answers.record import Answer, means
 from profiler_core.cli.counters import report_of
 from profiler_core.errors import BadInput
 from profiler_core.model.inductor import KernelDefinition
+from profiler_core.model.trace import one_name
 from profiler_core.session.run import Run
 
 _CODE_CHARACTERS = 6_000  # of one page of generated code
 _NAME_CHARACTERS = 160  # names of C++ templates have thousands
 
+_NO_KERNEL = "Copies and memsets are no kernels and have no code."
+
 _OF_SUMMARY = means("over the profiled window, as in [summary](json.md#summary)", "ns")
 
 
 class KernelRow(Answer, frozen=True):
-    """A kernel by name."""
+    """A kernel by name; copies and memsets too, which count as none."""
 
     id: Annotated[int, means("what `kernel` takes; of this run alone")]
     name: Annotated[str, means("… stands for what was cut out of a long one")]
@@ -57,6 +62,17 @@ class KernelAnswer(KernelRow, frozen=True, kw_only=True):
     ]
     code: Annotated[str | None, means("a page of it; null where no log has it")]
     note: str | UnsetType = UNSET
+    copied_bytes: Annotated[
+        int | UnsetType,
+        means("of copies and memsets: copied or set in the window, by their events", "bytes"),
+    ] = UNSET
+    way: Annotated[
+        Way | UnsetType,
+        means(
+            "of copies and memsets: `within the device`, `cleared`, `host to device`, "
+            "`device to host` or `elsewhere`"
+        ),
+    ] = UNSET
     inputs: Annotated[tuple[str, ...] | UnsetType, means("`name: shape`")] = UNSET
     nodes: Annotated[tuple[str, ...] | UnsetType, means("`node <- ATen nodes`")] = UNSET
     n_code_characters: int | UnsetType = UNSET
@@ -77,24 +93,40 @@ class CountersPage(CountersTotals, frozen=True, kw_only=True):
 
 
 def kernels(run: str, contains: str = "", offset: int = 0, limit: int = FEW_ROWS) -> KernelsPage:
-    """Kernels of a run by name, longest first; totals over the profiled window, in ns.
+    """Kernels, copies and memsets of a run by name, longest first; totals over the window, in ns.
 
     contains: part of the name. `kernel` takes the id of a row.
     """
     summary = run_at(run).required_summary()
-    rows = [row for row in kernel_rows(summary.kernels) if _has(summary.kernels, row, contains)]
+    totals = _work(summary)
+    rows = [row for row in kernel_rows(totals) if _has(totals, row, contains)]
+    rows.sort(key=lambda row: (-row.time_ns, row.id))
     return page(KernelsPage, rows, offset, limit, summary)
 
 
 def kernel(run: str, kernel: int | str, code_offset: int = 0) -> KernelAnswer:
     """One kernel: its time, and the code that Inductor generated for it, in pages.
 
-    kernel: an id of kernels, or a name; its beginning is enough where it is the only one.
+    Of copies and memsets what they move. kernel: an id of kernels, or a name; its beginning is
+    enough where it is the only one.
     """
     opened = run_at(run)
     summary = opened.required_summary()
-    number = _number(summary.kernels, kernel, run)
-    total = summary.kernels[number]
+    totals = _work(summary)
+    number = _number(totals, kernel, run)
+    total = totals[number]
+    if number >= len(summary.kernels):
+        moved = copied(opened.required_trace(), total.name)
+        return KernelAnswer.of(
+            total,
+            id=number,
+            n_steps=summary.n_steps,
+            compile_id=None,
+            code=None,
+            note=_NO_KERNEL,
+            copied_bytes=UNSET if moved is None else moved.n_bytes,
+            way=UNSET if moved is None else moved.way,
+        )
     definition, compile_id = _definition(opened, total.name)
     answer = KernelAnswer.of(
         total,
@@ -140,6 +172,11 @@ def kernel_rows(totals: Sequence[KernelTotal]) -> list[KernelRow]:
     ]
 
 
+def _work(summary: Summary) -> tuple[KernelTotal, ...]:
+    """Kernels, then copies and memsets: what page Kernels lists; the ids are places in it."""
+    return (*summary.kernels, *summary.copies)
+
+
 def _has(totals: Sequence[KernelTotal], row: KernelRow, text: str) -> bool:
     """Does its whole name hold the text?"""
     return text.lower() in totals[row.id].name.lower()
@@ -158,6 +195,7 @@ def _number(totals: Sequence[KernelTotal], wanted: int | str, run: str) -> int:
             f"{run} has no kernel {wanted}: ids go from 0 to {len(totals) - 1}.",
             remedy="Take an id from kernels.",
         )
+    wanted = one_name(wanted)
     exact = [number for number, total in enumerate(totals) if total.name == wanted]
     # As it was shown: what stands before and behind the cut.
     beginning, _, end = wanted.partition("…")

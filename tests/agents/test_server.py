@@ -1,6 +1,7 @@
 """The server for agents, asked by the SDK's own client, as an agent would."""
 
 import argparse
+import gzip
 import json
 import os
 import sys
@@ -355,6 +356,25 @@ def test_every_kernel_has_an_id_that_finds_it_alone():
         assert whole["name"].endswith(end)
         assert len(row["name"]) == 160 if cut else row["name"] == whole["name"]
         assert ask("kernel", run=EAGER, kernel=whole["name"])["id"] == row["id"]
+
+
+def test_copies_and_memsets_are_listed_as_page_kernels_lists_them():
+    """By the file, whose memsets all lie in its steps; agents were told of none."""
+    run, name = "sample/simplecnn-training/reduce-overhead", "Memset (Device)"
+    trace = ROOT / "sample_traces" / "simplecnn-training" / "reduce-overhead" / "trace.json.gz"
+    events = json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]
+    judge = [event for event in events if event.get("cat") == "gpu_memset"]
+    rows = ask("kernels", run=run, limit=200)["rows"]
+    assert [row["time_ns"] for row in rows] == sorted((r["time_ns"] for r in rows), reverse=True)
+    (row,) = [row for row in rows if row["category"] == "memset"]
+    assert (row["name"], row["n"]) == (name, len(judge))
+    assert row["time_ns"] == pytest.approx(1000 * sum(e["dur"] for e in judge), abs=len(judge))
+    for wanted in (row["id"], name, "Memset (Unknown)"):
+        answer = ask("kernel", run=run, kernel=wanted)
+        assert {key: answer[key] for key in row} == row
+        assert answer["way"] == "cleared"
+        assert answer["copied_bytes"] == sum(event["args"]["bytes"] for event in judge)
+        assert answer["code"] is None
 
 
 def test_a_long_name_is_cut_in_its_middle():
