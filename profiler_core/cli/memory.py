@@ -8,6 +8,7 @@ from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.memory.segments import Segments
 from profiler_core.analysis.memory.snapshot import Origin, callers_apart, operators_apart
 from profiler_core.analysis.span import spanned
+from profiler_core.analysis.wording.memory import amounts
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.memory import memory_answer, memory_notes
 from profiler_core.cli.table import shorten, table
@@ -48,7 +49,7 @@ def _text(opened: Run, report: MemoryReport, n_top: int) -> str:
     peaks = [
         ["reserved", format_peak(report.peaks.reserved_bytes, is_least=report.peaks.is_least)],
         ["allocated", format_peak(report.peaks.allocated_bytes, is_least=report.peaks.is_least)],
-        [f"there before the {spanned(report.span)}", format_bytes(report.before_bytes)],
+        [f"there before the {spanned(report.span)}", amounts(report)[0]],
     ]
     parts = [
         f"{opened.record.name or opened.path.name} · peaks: {report.peaks.source or 'not known'}",

@@ -143,17 +143,11 @@ def _held(report: MemoryReport) -> Held | None:
         if made is None or before is None or made + before > reserved:
             return None
         return Held(made, before, reserved - made - before, 0)
-    # No event tells what lies in a pool: a snapshot does, if it was taken with the peak reserved.
-    if segments is None or segments.reserved_bytes != reserved:
+    outside = report.outside_pools
+    if outside is None or segments is None:
         return None
-    free = segments.split_free_bytes + segments.whole_free_bytes
-    in_use = reserved - segments.private_bytes - free
-    # It was taken after the step: what this made outside of pools lies in what is free there.
-    live = report.live
-    made = live.peak_bytes - live.before_bytes if live is not None else 0
-    if made > free:
-        return None
-    return Held(made, in_use, free - made, segments.private_bytes)
+    parts = outside.made_bytes, outside.before_bytes, outside.free_bytes
+    return Held(*parts, segments.private_bytes)
 
 
 def _of_profiled(report: MemoryReport) -> int | None:

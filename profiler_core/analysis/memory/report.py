@@ -32,6 +32,15 @@ class Peaks:
 
 
 @dataclass(frozen=True)
+class OutsidePools:
+    """What lies outside of the private pools of a run that replays CUDA graphs, bytes."""
+
+    made_bytes: int  # by the step, at its allocated peak
+    before_bytes: int  # in use since before it
+    free_bytes: int  # reserved, not in use
+
+
+@dataclass(frozen=True)
 class MemoryReport:
     """One run. None: see `notes` for why it is not there."""
 
@@ -69,6 +78,24 @@ class MemoryReport:
         if self.live is None or self.replays:
             return None
         return self.live.peak_bytes - self.live.before_bytes
+
+    @property
+    def outside_pools(self) -> OutsidePools | None:
+        """Beside CUDA graphs what no event tells of their pools a snapshot tells of the rest.
+
+        None: no graph is replayed, or no snapshot was taken with the peak reserved.
+        """
+        segments = self.segments
+        if not self.replays or segments is None:
+            return None
+        reserved = self.peaks.reserved_bytes or 0
+        free = segments.split_free_bytes + segments.whole_free_bytes
+        # It was taken after the step: what this made lies in what is free there.
+        made = self.live.peak_bytes - self.live.before_bytes if self.live is not None else 0
+        if segments.reserved_bytes != reserved or made > free:
+            return None
+        in_use = reserved - segments.private_bytes - free
+        return OutsidePools(made, in_use, free - made)
 
     @property
     def is_empty(self) -> bool:

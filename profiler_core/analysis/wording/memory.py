@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from profiler_core.analysis.memory.comparison import Held, MemoryComparison
+from profiler_core.analysis.memory.report import MemoryReport
 from profiler_core.analysis.span import IN_TRACE, PER_STEP, Span, spanned
 from profiler_core.analysis.trace_notes import cut_clause
 from profiler_core.analysis.wording.sentence import listed
@@ -20,6 +21,18 @@ _PARTS: tuple[tuple[Callable[[Held], int], str], ...] = (
 def where_made(span: Span) -> str:
     """Behind "made": by the step, or in a trace without steps."""
     return "by the step" if span == PER_STEP else IN_TRACE
+
+
+def amounts(report: MemoryReport) -> tuple[str, str]:
+    """(there before the step, made by it) of the allocated peak; a dash: not known.
+
+    Beside CUDA graphs the two are known of what lies outside of their pools.
+    """
+    outside = report.outside_pools
+    if outside is None:
+        return format_bytes(report.before_bytes), format_bytes(report.made_by_step_bytes)
+    before, made = format_bytes(outside.before_bytes), format_bytes(outside.made_bytes)
+    return f"{before} outside of pools", f"{made} outside of pools"
 
 
 def headline(comparison: MemoryComparison, labels: tuple[str, str]) -> str:

@@ -6,8 +6,8 @@ from profiler_core.analysis.environment import differences, is_another_workload
 from profiler_core.analysis.memory.comparison import MemoryComparison
 from profiler_core.analysis.memory.report import MemoryReport, span_beside
 from profiler_core.analysis.rows.table import Cell, Change, Table, Tone
-from profiler_core.analysis.span import spanned
-from profiler_core.analysis.wording.memory import bound, headline, through, where_made
+from profiler_core.analysis.span import Span, spanned
+from profiler_core.analysis.wording.memory import amounts, bound, headline, through, where_made
 from profiler_core.ui.headline import show_claim
 from profiler_core.ui.memory.data import Remembered
 from profiler_core.ui.notes import show_notes
@@ -36,8 +36,8 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
     (
         "There before the {whole}",
         "Of the allocated peak, what was held since before the {whole}: weights, inputs, optimizer "
-        "state, workspaces of libraries. Fusion does not change it. Not known where "
-        "steps replay CUDA graphs: what their pools hold is in no event.",
+        "state, workspaces of libraries. Fusion does not change it. Where steps replay "
+        "CUDA graphs a snapshot tells it outside of their pools; what these hold is in no event.",
         lambda r: r.before_bytes,
         format_bytes,
     ),
@@ -75,6 +75,8 @@ _ROWS: tuple[tuple[str, str, _Value, Callable[[float | None], str]], ...] = (
     ),
 )
 
+_UNKNOWN = format_bytes(None)
+_PARTS_OF_PEAK = ("There before the {whole}", "Made {made}")
 # Of what the allocator hands out, which a replay of a CUDA graph never asks for.
 _ADDED_UP = ("Allocations", "Bytes allocated")  # over a step, or a trace without any
 _OF_TENSORS = ("Peak allocated", "Made {made}", *_ADDED_UP)
@@ -120,12 +122,10 @@ def _table(runs: Sequence[Remembered]) -> Table:
         ]
         alike = [_compares(name, runs[0].report, run.report) for run in runs[1:]]
         texts = [
-            format_peak(amount, is_least=run.report.peaks.is_least)
-            if name in _PEAKS
-            else written(amount)
+            _text(name, amount, written, run.report, span)
             for amount, run in zip((first, *others), runs, strict=True)
         ]
-        if first is None and all(other is None for other in others):
+        if set(texts) == {_UNKNOWN}:
             continue
         title = f"{name} {span}" if name in _ADDED_UP else name
         words = {"whole": spanned(span), "made": where_made(span)}
@@ -136,6 +136,20 @@ def _table(runs: Sequence[Remembered]) -> Table:
         ]
         rows.append(tuple(cells))
     return Table(("", *(run.label for run in runs)), tuple(rows))
+
+
+def _text(
+    name: str,
+    amount: float | None,
+    written: Callable[[float | None], str],
+    report: MemoryReport,
+    span: Span,
+) -> str:
+    if name in _PEAKS:
+        return format_peak(amount, is_least=report.peaks.is_least)
+    if name in _PARTS_OF_PEAK and report.span == span:
+        return amounts(report)[_PARTS_OF_PEAK.index(name)]
+    return written(amount)
 
 
 def _is_spanned(name: str) -> bool:

@@ -14,7 +14,7 @@ from profiler_core.analysis.memory.peak import peak_memory
 from profiler_core.analysis.memory.report import memory_report
 from profiler_core.analysis.memory.segments import Pool
 from profiler_core.analysis.span import IN_TRACE
-from profiler_core.analysis.wording.memory import bound, headline, through
+from profiler_core.analysis.wording.memory import amounts, bound, headline, through
 from profiler_core.model.run import Measurement
 from profiler_core.model.tally import CUT_SHORT
 from profiler_core.session.comparison import Comparison
@@ -135,7 +135,9 @@ def test_peaks_are_equal_where_they_read_the_same(after, told):
 def test_a_smaller_peak_says_through_which_parts():
     """−37 % was told, and not that eager's activations, workspaces and free segments went."""
     runs = [SAMPLES / "dynshape" / variant for variant in ("eager", "reduce-overhead")]
-    memory = Comparison([Run.open(run) for run in runs]).pairs[0].memory
+    opened = [Run.open(run) for run in runs]
+    memory_of = [run.memory for run in opened]
+    memory = Comparison(opened).pairs[0].memory
     eager, replayed = memory.held
     measured = [json.loads((run / "run.json").read_text())["measurement"] for run in runs]
     reserved = [each["peak_reserved_bytes"] for each in measured]
@@ -147,6 +149,9 @@ def test_a_smaller_peak_says_through_which_parts():
     assert replayed.pool_bytes == sum(each["total_size"] for each in in_pools)
     in_use = sum(each["allocated_size"] for each in segments if each not in in_pools)
     assert replayed.before_bytes == in_use
+    shown = amounts(memory_of[1])
+    assert shown == (f"{format_bytes(in_use)} outside of pools", "0 B outside of pools")
+    assert amounts(memory_of[0]) == ("39.5 MB", "45.2 MB")
     assert through(memory) == (
         "The difference: 45.2 MB less allocated by the step, 34.6 MB less in use since before it "
         "(outside of pools) and 31.4 MB less held free, against 67.1 MB more in private pools of "
