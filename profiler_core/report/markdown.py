@@ -112,13 +112,14 @@ def _why(contents: Contents, number: int) -> list[str]:
 
 
 def _findings(findings: Sequence[Finding] | None, label: str) -> list[str]:
-    shown = [
-        f"{number}. {_finding(finding)}"
-        for number, finding in enumerate((findings or ())[:_FINDINGS], start=1)
-    ]
-    amounts = amounts_text(findings or (), _FINDINGS)
-    sums = ["", amounts] if amounts else []
-    return ["", f"**What to do next in {plain(label, 60)}**", "", *shown, *sums] if shown else []
+    if not findings:
+        return []
+    first, n_more = findings[:_FINDINGS], len(findings) - _FINDINGS
+    lines = [f"{number}. {_finding(finding)}" for number, finding in enumerate(first, start=1)]
+    more = [f"{n_more} more in the HTML report."] if n_more > 0 else []
+    sums = " ".join(filter(None, [amounts_text(first), *more]))
+    head = ["", f"**What to do next in {plain(label, 60)}**", ""]
+    return [*head, *lines, "", plain(sums)] if sums else [*head, *lines]
 
 
 def _breaks(contents: Contents, run: int) -> list[str]:

@@ -125,10 +125,25 @@ def test_what_findings_come_to_together_stands_in_every_format():
         Comparison.open([folder / "eager", folder / "reduce-overhead"]),
         now=datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
     )
-    together = together_text(contents.explanations[0].findings)
+    findings = contents.explanations[0].findings
+    together = together_text(findings)
     assert together.startswith("Together ")
     assert together in " ".join(_Page(html_report(contents)).text)
-    assert together in markdown(contents)
+    assert together_text(findings[:3]) in markdown(contents)
+
+
+def test_a_comment_sums_up_the_findings_that_it_lists():
+    """Of breaky "together 27.4 µs: done together they save more" below 25.5 µs alone."""
+    folder = SAMPLE.parent / "breaky"
+    contents = gather(Comparison.open([folder / "eager", folder / "default"]))
+    findings = contents.explanations[0].findings
+    told = markdown(contents).split("**What to do next")[1].split("**Graph breaks")[0]
+    (sums,) = [line for line in told.splitlines() if line.endswith("HTML report.")]
+    assert len(findings) > 3
+    assert sums == (
+        "“default is slower than eager” and “2 graph breaks in a step” overlap: the two do not add "
+        f"up. {len(findings) - 3} more in the HTML report."
+    )
 
 
 def test_all_formats_say_the_same_of_the_amounts():

@@ -45,11 +45,15 @@ def overlap_text(others: Sequence[Finding]) -> str:
 
 def together_text(findings: Sequence[Finding]) -> str:
     """What the findings promise together; "" where fewer than two promise anything."""
-    if sum((finding.at_stake_ns or 0.0) > 0 for finding in findings) < 2:
+    promising = [finding for finding in findings if (finding.at_stake_ns or 0.0) > 0]
+    if len(promising) < 2:
         return ""
     ns, is_bound = together(findings)
     amount = f"at most {format_duration(ns, 'up')}" if is_bound else format_duration(ns)
     alone = more_alone(findings)
+    if alone is not None and len(promising) == 2:
+        first, second = (clause(finding.title) for finding in promising)
+        return f"“{first}” and “{second}” overlap: the two do not add up."
     span = common_span(finding.span for finding in findings)
     which = "Together " if alone is None else f"All but “{clause(alone.title)}” together "
     if add_more_together(findings):
@@ -59,14 +63,13 @@ def together_text(findings: Sequence[Finding]) -> str:
     return f"{which}{amount} {span}: {how}."
 
 
-def amounts_text(findings: Sequence[Finding], n_shown: int | None = None) -> str:
+def amounts_text(findings: Sequence[Finding]) -> str:
     """What to know of a list's amounts: what a ≤ means, where one stands, and what they sum to.
 
     Args:
-        findings: all of the list.
-        n_shown: the first so many stand there; None: all do.
+        findings: those that stand there, so that nothing is said of others.
     """
-    bound = "≤ is an upper bound." if any(map(_shows_bound, findings[:n_shown])) else ""
+    bound = "≤ is an upper bound." if any(map(_shows_bound, findings)) else ""
     return " ".join(filter(None, (bound, together_text(findings))))
 
 
