@@ -23,6 +23,7 @@ from profiler_core.analysis.waterfall import (
     own_pace,
 )
 from profiler_core.analysis.wording.clocks import SHARES_DIFFER
+from profiler_core.analysis.wording.recorded_steps import recorded_steps
 from profiler_core.answers.encoding import write_json
 from profiler_core.answers.summary import summary_answer
 from profiler_core.cli.explained import findings_text, server_text
@@ -66,9 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _text(opened: Run, summary: Summary, n_top: int) -> str:
     span = summary.span
-    steps = f"{summary.n_steps} steps" if summary.steps else "no steps: the whole trace"
-    if summary.is_cut:  # how many steps are left of it is not known
-        steps = "what is left of a cut trace"
+    steps = recorded_steps(summary, "step")
+    if summary.is_cut:
         summary = replace(summary, window=replace(summary.window, steps=()))
     step = per_step(summary)
     word = "GPU" if summary.device_kind == "gpu" else "CPU"

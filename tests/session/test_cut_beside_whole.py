@@ -223,5 +223,15 @@ def test_a_report_marks_them_too(cut, whole, shown_peaks):
     assert all(f">{peak}<" in told for peak in shown_peaks)
 
 
+def test_a_report_counts_no_steps_of_what_is_left(cut, whole):
+    """Five steps were said to be there, as many as the whole trace beside it has."""
+    told = html_report(gather(Comparison.open([cut, whole])))
+    row = told.split(">Timed<")[1].split("</tr>")[0]
+    assert [_plain(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] == [
+        "what is left of a cut trace",
+        f"{N_STEPS} profiled steps",
+    ]
+
+
 def _out(capsys):
     return capsys.readouterr().out

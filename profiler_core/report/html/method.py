@@ -7,7 +7,7 @@ from profiler_core.analysis.measures import step_bars_of
 from profiler_core.analysis.rows.measures import definitions
 from profiler_core.analysis.rows.table import Table, text_row
 from profiler_core.analysis.side import Side
-from profiler_core.analysis.wording.sentence import counted
+from profiler_core.analysis.wording.recorded_steps import recorded_steps
 from profiler_core.analysis.wording.step_bars import scale_notes
 from profiler_core.report.contents import Contents
 from profiler_core.units import format_bytes, format_count
@@ -65,7 +65,9 @@ def _rounds(side: Side) -> str:
     n_steps = format_count(sum(timed_round.n_steps for timed_round in rounds))
     if rounds:
         return f"{len(rounds)} rounds, {n_steps} steps"
-    return counted(side.per_step.n_steps, "profiled step") if side.per_step else "not timed"
+    if side.summary is None or side.per_step is None:
+        return "not timed"
+    return recorded_steps(side.summary)
 
 
 def _value(key: str, value: object) -> str:
