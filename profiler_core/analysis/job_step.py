@@ -32,7 +32,8 @@ from profiler_core.analysis.waterfall import (
 )
 
 COMPUTE, TRANSFER, COPIES = "compute", "exposed_transfer", "exposed_copies"
-HOST_IDLE, DEVICE_IDLE = "idle_host", "idle_device"
+HOST_IDLE = "idle_host"  # all that the host causes; the device's own stays as the waterfall has it
+_OF_THE_DEVICE = ("idle_between_kernels", "idle_dependency", "idle_tail")
 _LABELS: dict[str, str] = {
     COMPUTE: "compute",
     TRANSFER: "transfers that nothing hides",
@@ -44,11 +45,10 @@ _LABELS: dict[str, str] = {
     f"idle_{SLOWED}": OTHER_LABELS[f"idle_{SLOWED}"],
     COPIES: "copies that nothing hides",
     HOST_IDLE: "idle: the host is late",
-    DEVICE_IDLE: "idle: between kernels and streams",
+    **{key: OTHER_LABELS[key] for key in _OF_THE_DEVICE},
     BEYOND_PROFILE: OTHER_LABELS[BEYOND_PROFILE],
     CLOCKS: OTHER_LABELS[CLOCKS],
 }
-_OF_THE_DEVICE = ("idle_between_kernels", "idle_dependency", "idle_tail")
 
 
 @dataclass(frozen=True)
@@ -115,18 +115,16 @@ def _job_step(
     own = {key: ns for key, ns in whole.items() if key in _LABELS}
     work_ns = sum(ns for key, ns in whole.items() if key in WORK_CLASSES or key == OVERLAP)
     exposed_ns = {TRANSFER: round(path.exposed_transfer_ns), COPIES: round(path.exposed_copy_ns)}
-    rest = {
-        key: ns
+    host_ns = sum(
+        ns
         for key, ns in whole.items()
         if key not in own and key not in WORK_CLASSES and key != OVERLAP
-    }
-    device_ns = sum(ns for key, ns in rest.items() if key in _OF_THE_DEVICE)
+    )
     parts = {
         **own,
         **exposed_ns,
         COMPUTE: work_ns - sum(exposed_ns.values()),
-        DEVICE_IDLE: device_ns,
-        HOST_IDLE: sum(rest.values()) - device_ns,
+        HOST_IDLE: host_ns,
     }
     names = labels_of_waiting(path.late.rank) if path.late is not None else {}
     return JobStep(

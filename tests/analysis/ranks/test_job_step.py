@@ -7,7 +7,6 @@ import pytest
 from profiler_core.analysis.job_step import (
     COMPUTE,
     COPIES,
-    DEVICE_IDLE,
     HOST_IDLE,
     TRANSFER,
     JobStep,
@@ -35,6 +34,7 @@ def test_every_part_is_that_of_the_waterfall(name):
     numbers = comparison.numbers
     rows = comparison.pairs[0].waterfall.rows
     sides = ({row.key: row.baseline_ns for row in rows}, {r.key: r.candidate_ns for r in rows})
+    labels = {row.key: row.label for row in rows}
     for step, bars in zip(job_steps((numbers.baseline, *numbers.sides)), sides, strict=True):
         parts = dict(step.parts_ns)
         assert step.clock == "unprofiled"
@@ -42,9 +42,10 @@ def test_every_part_is_that_of_the_waterfall(name):
         device = {key: bars.pop(key) for key in (*WORK_CLASSES, OVERLAP) if key in bars}
         exposed = [parts.pop(key, 0) for key in (COMPUTE, TRANSFER, COPIES)]
         assert sum(exposed) == sum(device.values())
-        idle = parts.pop(HOST_IDLE, 0) + parts.pop(DEVICE_IDLE, 0)
+        idle = parts.pop(HOST_IDLE, 0)
         for key, ns in parts.items():
             assert bars.pop(key) == ns, key
+            assert step.labels[key] == labels[key]  # the same words for the same amount
         assert idle == sum(bars.values())
 
 
