@@ -155,9 +155,14 @@ class Comparison:
 
     @cached_property
     def leading(self) -> Pair | None:
-        """The candidate that a headline is about; None: none can be compared."""
-        lead = leading(self.numbers)
-        return next((pair for pair in self.pairs if pair.numbers is lead), None)
+        """The candidate that a headline is about; None: none can be compared.
+
+        Only among several it matters which of them look like another program: it takes ledgers.
+        """
+        numbers = self.judged if len(self.pairs) > 1 else self.numbers
+        lead = leading(numbers)
+        pairs = zip(self.pairs, numbers.candidates, strict=True)
+        return next((pair for pair, candidate in pairs if candidate is lead), None)
 
     @cached_property
     def shown_first(self) -> int:
@@ -165,7 +170,9 @@ class Comparison:
 
         The leading one; where its difference cannot be explained, the first whose can.
         """
-        explained = [pair for pair in self.pairs if pair.not_explained is None]
+        if len(self.pairs) < 2:
+            return 0
+        explained = [pair for pair in self.pairs if not (pair.not_explained or pair.unrelated)]
         if self.leading is not None and (self.leading in explained or not explained):
             return self.leading.number
         return explained[0].number if explained else 0

@@ -363,7 +363,7 @@ class Pair:
         """
         sides = (self._comparison.numbers.baseline, self._comparison.numbers.sides[self._number])
         evidences = (self.baseline.evidence, self.candidate.evidence)
-        judged = gate(self.numbers, sides, evidences, limits, repeats=repeats)
+        judged = gate(self.judged, sides, evidences, limits, repeats=repeats)
         alone = [
             of_run(side.label, note)
             for side, run in zip(sides, (self.baseline, self.candidate), strict=True)

@@ -14,6 +14,7 @@ from typing import Literal
 
 from profiler_core.analysis.compare import CandidateComparison, compared_step_time
 from profiler_core.analysis.compilation.report import BreakReport
+from profiler_core.analysis.explainable import unrelated_sentence
 from profiler_core.analysis.gate.evidence import Evidence
 from profiler_core.analysis.gate.limits import QUANTITIES, Limit, Quantity, value_text
 from profiler_core.analysis.noise import MIN_ROUNDS, Noise
@@ -93,7 +94,7 @@ def gate(
     """Hold a candidate against its limits.
 
     Args:
-        comparison: of the two.
+        comparison: of the two, which knows whether they look like different programs.
         sides: baseline and candidate.
         numbers: of both.
         limits: at least one.
@@ -150,6 +151,9 @@ def _obstacle(comparison: CandidateComparison, sides: tuple[Side, Side]) -> str 
             f"The runs do not ask the same question: {first.key} is {first.baseline} in the "
             f"baseline and {first.candidate} in the candidate."
         )
+    if comparison.unrelated:
+        labels = comparison.baseline_label, comparison.label
+        return unrelated_sentence(labels, comparison.unrelated)
     return None
 
 
