@@ -3,8 +3,8 @@
 Every kernel of every profiled step is in exactly one module or divided among several, so the times
 of the modules right below any other, with its own, add up to the other's, and those of the root to
 the device time of the steps, to the nanosecond. A kernel that computes operators of several
-modules, as a fused one does across layers, is divided as `operators` divides it: in proportion to
-what each took in the baseline, by the largest remainder in whole nanoseconds. Where the baseline's
+modules, as a fused one does across layers, is divided in proportion to what each took in the
+baseline, by the largest remainder in whole nanoseconds. Where the baseline's
 modules of its group are not known, or are others, the number of operators of each decides.
 """
 

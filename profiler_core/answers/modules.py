@@ -65,7 +65,11 @@ class ModuleAnswer(Answer, frozen=True):
 
 
 class OperatorAnswer(Answer, frozen=True):
-    """An operator of the baseline, all its calls together."""
+    """An operator, all its calls together.
+
+    Of the baseline, or of the candidate where only the baseline has kernels that no operator
+    launches.
+    """
 
     op: Annotated[str, means("as the trace names it")]
     only_in_candidate: bool
@@ -74,8 +78,8 @@ class OperatorAnswer(Answer, frozen=True):
     candidate_ns: Annotated[
         int,
         means(
-            "over all profiled steps; kernels that replace several operators are divided in "
-            "proportion to what these took in the baseline",
+            "over all profiled steps; on either side kernels that do the work of several "
+            "operators are divided in proportion to what these take on the side that names them",
             "ns",
         ),
     ]

@@ -154,6 +154,26 @@ def test_calls_that_all_replace_another_operator_count_there_too() -> None:
     assert "Its calls in default replace aten::linear and count there, too." in made.about
 
 
+@pytest.mark.parametrize("order", [("eager", "default"), ("default", "eager")])
+def test_an_operator_is_told_alike_whichever_run_is_the_baseline(order: tuple[str, str]) -> None:
+    """Beside a compiled baseline batch_norm had no time of its own, and linear counted under mm."""
+    comparison = Comparison.open([SAMPLE / variant for variant in order])
+    made = dossier(comparison, operator_item("aten::batch_norm"))
+    times = {time.label: (time.time_ns, time.n) for time in made.times}
+    expected = sum(launched_inside(SAMPLE / "eager", "aten::batch_norm").values())
+    assert times["eager"] == (pytest.approx(expected), 2)
+    assert times["default"] == (pytest.approx(12823.4), None)  # tests/analysis/test_operator_rows
+    assert made.about == (
+        "4.96 µs of it in default is its part of kernels that do the work of other operators too, "
+        "in proportion to the time that each takes in eager.",
+    )
+    product = dossier(comparison, operator_item("aten::mm"))
+    assert any("9.84 µs of it replaces aten::linear" in sentence for sentence in product.about)
+    # A generated kernel of the batch norm's alone names nothing else of its group.
+    kernel = dossier(comparison, operator_item("triton_red_fused_native_batch_norm_backward_12"))
+    assert not any("max_pool2d" in sentence for sentence in kernel.about)
+
+
 def test_a_gradient_that_is_not_asked_for_is_not_moved() -> None:
     """The images of a first convolution need none: 9.97 MB were told of 9.18."""
     expected = {}

@@ -1,7 +1,7 @@
 """What of an operator's own calls the ledger has under other operators.
 
-Calls inside of other operators are these operators' work, and what a candidate calls in place of
-others of the baseline is what became of those.
+Calls inside of other operators are these operators' work, and what a run calls in place of those
+that name the rows (mostly the baseline's) is what became of these.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from profiler_core.analysis.dossier.callers import callers_beside
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.operators import worked_for
 from profiler_core.model.trace import Trace
 
 SAME_TIME = 1e-3  # what sums of the same calls differ by at most, relative
@@ -22,7 +23,7 @@ class CountedElsewhere:
     calls_ns: float  # of all its calls
     inside_ns: float = 0.0  # of those inside of other operators,
     callers: tuple[str, ...] = ()  # which are these
-    replacing_ns: float = 0.0  # of those that do what others of the baseline did,
+    replacing_ns: float = 0.0  # of those that do what others of the other run do,
     replaced: tuple[str, ...] = ()  # which are these
     is_here_too: bool = False  # the latter count in its own time as well
 
@@ -34,6 +35,7 @@ def counted_elsewhere(
     calls_ns: float,
     groups: Sequence[FusionGroup],
     side: int,
+    naming: int,
     *,
     is_here_too: bool,
 ) -> CountedElsewhere | None:
@@ -48,6 +50,7 @@ def counted_elsewhere(
         calls_ns: of all its calls, per step.
         groups: of the ledger that have it on either side.
         side: which of a group's is the run's.
+        naming: the side that names the rows of operators, see `naming_side`.
         is_here_too: calls that replace others count in the operator's own time as well.
     """
     outermost_ns = _named_ns(groups, name, side)
@@ -55,18 +58,23 @@ def counted_elsewhere(
         return None
     inside_ns = calls_ns - outermost_ns
     callers = callers_beside(trace, name) if inside_ns > SAME_TIME * calls_ns else ()
-    others = [group for group in groups if name not in _replaced(group)]
-    replacing_ns = _named_ns([group for group in others if _replaced(group)], name, side)
+    others = [group for group in groups if name not in _names(group, naming)]
+    replacing_ns = _named_ns([group for group in others if _names(group, naming)], name, side)
     if not callers and not replacing_ns:
         return None
-    replacing = [group for group in others if _named_ns([group], name, side)]
+    replaced = {
+        op: None
+        for group in others
+        if _names(group, naming) and _named_ns([group], name, side)
+        for op in worked_for(group, naming)[name]
+    }
     return CountedElsewhere(
         label,
         calls_ns,
         inside_ns if callers else 0.0,
         callers,
         replacing_ns,
-        tuple(dict.fromkeys(op for group in replacing for op in _replaced(group))),
+        tuple(replaced),
         is_here_too=is_here_too and replacing_ns > 0,
     )
 
@@ -81,5 +89,5 @@ def _named_ns(groups: Sequence[FusionGroup], name: str, side: int) -> float:
     )
 
 
-def _replaced(group: FusionGroup) -> list[str]:
-    return [operator.op for operator in group.baseline.operators]
+def _names(group: FusionGroup, naming: int) -> list[str]:
+    return [operator.op for operator in (group.baseline, group.candidate)[naming].operators]

@@ -27,8 +27,9 @@ _DIVIDED_ALONE = (
     "operators, so the modules' times add up to the {whole}'s."
 )
 _OPERATORS = (
-    "The time of a kernel that replaces several operators is divided among them in proportion to "
-    "what each took in the baseline, so the operators' times add up to the {whole}'s."
+    "The time of a kernel that does the work of several operators is divided among them in "
+    "proportion to what each takes in the run that names them, so the operators' times add up to "
+    "the {whole}'s."
 )
 NO_MODULES = (
     "No file says in which nn.Module a kernel lies: record the trace with with_stack=True, or "

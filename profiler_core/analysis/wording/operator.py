@@ -51,24 +51,26 @@ def callers_about(callers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     )
 
 
-def operator_about(row: OperatorRow | None, candidate: str) -> tuple[str, ...]:
-    """What of its time in the candidate is of kernels that replaced others too, or may have.
+def operator_about(row: OperatorRow | None, labels: tuple[str, str]) -> tuple[str, ...]:
+    """What of its time is of kernels that do the work of others too, or may be of others.
 
     Args:
         row: of the operator; None: no group is named by it.
-        candidate: what that is called.
+        labels: what the two runs are called.
     """
     if row is None or row.is_only_in_candidate:
         return ()
     sentences = []
-    if shared_ns := row.per_step(row.shared_ns, 1):
+    other = 1 - row.named_by
+    if shared_ns := row.per_step(row.shared_ns[other], other):
         sentences.append(
-            f"{format_duration(shared_ns)} of it in {candidate} is its part of what groups with "
-            "other operators became, in proportion to the time that each took before."
+            f"{format_duration(shared_ns)} of it in {labels[other]} is its part of kernels that "
+            "do the work of other operators too, in proportion to the time that each takes in "
+            f"{labels[row.named_by]}."
         )
     if undecidable_ns := row.per_step(row.undecidable_ns, 1):
         sentences.append(
-            f"For {format_duration(undecidable_ns)} of it in {candidate} another group would "
+            f"For {format_duration(undecidable_ns)} of it in {labels[1]} another group would "
             "explain the kernels equally well."
         )
     return tuple(sentences)

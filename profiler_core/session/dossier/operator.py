@@ -12,7 +12,7 @@ from profiler_core.analysis.dossier.roofline import what_computes
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work, work_on_cpu
 from profiler_core.analysis.item import Item, kernel_item, name_key, operator_item
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.operators import OperatorRow
+from profiler_core.analysis.operators import OperatorRow, naming_side
 from profiler_core.analysis.wording.dossier import (
     copies_about,
     missing_of_operator,
@@ -214,13 +214,13 @@ def _beside_baseline(
     elsewhere = (
         counted_elsewhere(
             time.label, pair.runs[side].required_trace(), name, time.time_ns, groups, side,
-            is_here_too=not has_row,
+            naming_side(pair.ledger), is_here_too=not has_row,
         )
         for side, run in enumerate((0, pair.number + 1))
         if (time := own_of.get(run)) is not None and time.time_ns
     )  # fmt: skip
     return tuple(times), (
-        *operator_about(row, pair.labels[1]),
+        *operator_about(row, pair.labels),
         *(
             elsewhere_about(counted, pair.ledger.span)
             for counted in elsewhere
@@ -248,7 +248,7 @@ def _of_others(
 def _ledger_times(
     pair: Pair, groups: Sequence[FusionGroup], name: str, row: OperatorRow | None
 ) -> tuple[RunTime, ...]:
-    """As on page Modules: in the candidate its part of the kernels that replaced the operator.
+    """As on page Modules: in one run its part of the kernels that do the operator's work.
 
     What the candidate alone calls by this name, for other operators, has the time of these calls.
     Calls are counted where the time is theirs and of nothing else.
@@ -265,7 +265,7 @@ def _ledger_times(
         ns = sum(ns for ns, _ in calls) if calls else None
         if row is not None and not row.is_only_in_candidate:
             calls_ns, ns = ns, row.step_ns(side)
-            if side and not (calls_ns is not None and isclose(calls_ns, ns, rel_tol=SAME_TIME)):
+            if not (calls_ns is not None and isclose(calls_ns, ns, rel_tol=SAME_TIME)):
                 n = None  # kernels that replaced other calls are in the time
         times.append(RunTime(run, pair.labels[side], ns, n))
     return tuple(times)

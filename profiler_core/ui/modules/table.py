@@ -162,7 +162,7 @@ def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
         [round(row.per_step(row.n_kernels[side], side), 2) for row in rows] for side in (0, 1)
     ]
     _add_numbers(columns, "n", counts, shown)
-    columns["shared"] = [row.per_step(row.shared_ns, 1) / 1e3 for row in rows]
+    columns["shared"] = [row.per_step(row.shared_ns[1], 1) / 1e3 for row in rows]
     columns["copies"] = [round(row.per_step(row.n_copies[1], 1), 2) for row in rows]
     if any(row.is_only_in_candidate for row in rows):
         columns["only"] = ["new" if row.is_only_in_candidate else "" for row in rows]
