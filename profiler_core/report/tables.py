@@ -71,6 +71,7 @@ def _measures(contents: Contents) -> list[Row]:
             "unit": measure.unit,
             "run": label,
             "value": None if value is None else float(value),
+            "at_least": measure.is_least(run),
             "change": measure.change(run) if run else None,
             "judgement": measure.judgements[run - 1] if run else None,
         }

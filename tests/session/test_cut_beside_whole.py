@@ -221,6 +221,10 @@ def test_pages_mark_them_alike(
 def test_a_report_marks_them_too(cut, whole, shown_peaks):
     told = html_report(gather(Comparison.open([cut, whole]))).replace("\u00a0", " ")
     assert all(f">{peak}<" in told for peak in shown_peaks)
+    rows = tables(gather(Comparison.open([cut, whole])))["measures"]
+    marked = rows.filter(rows["at_least"])
+    assert set(marked["measure"]) == {"Peak memory", "Peak allocated"}
+    assert set(marked["run"]) == {"cut.json"}
 
 
 def test_a_report_counts_no_steps_of_what_is_left(cut, whole):

@@ -83,18 +83,22 @@ class MemoryReport:
     def outside_pools(self) -> OutsidePools | None:
         """Beside CUDA graphs what no event tells of their pools a snapshot tells of the rest.
 
-        None: no graph is replayed, or no snapshot was taken with the peak reserved.
+        None: no graph is replayed, no snapshot was taken with the peak reserved, or the trace is
+        cut.
         """
         segments = self.segments
-        if not self.replays or segments is None:
+        if not self.replays or segments is None or self.is_cut:
             return None
         reserved = self.peaks.reserved_bytes or 0
         free = segments.split_free_bytes + segments.whole_free_bytes
+        in_use = reserved - segments.private_bytes - free
         # It was taken after the step: what this made lies in what is free there.
-        made = self.live.peak_bytes - self.live.before_bytes if self.live is not None else 0
+        if self.live is not None:
+            made = self.live.peak_bytes - self.live.before_bytes
+        else:
+            made = max(0, (self.peaks.allocated_bytes or 0) - in_use)
         if segments.reserved_bytes != reserved or made > free:
             return None
-        in_use = reserved - segments.private_bytes - free
         return OutsidePools(made, in_use, free - made)
 
     @property

@@ -280,3 +280,27 @@ def test_peaks_of_a_cut_trace_compare_where_the_allocator_measured_them(is_measu
     compared = compare_memory(memory_report(None, measurement=measured), report)
     assert compared.peak_bytes == ((2_000_000, 2_000_000) if is_measured else None)
     assert ("Not compared" in headline(compared, ("one", "other"))) is not is_measured
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(SAMPLES.glob("*/reduce-overhead*")), ids=lambda folder: folder.parent.name
+)
+def test_what_lies_outside_of_pools_is_the_allocated_peak(folder):
+    """By what the allocator measured and by the snapshot as a plain pickle."""
+    report = Run.open(folder).memory
+    outside = report.outside_pools
+    peak = json.loads((folder / "run.json").read_text())["measurement"]["peak_allocated_bytes"]
+    assert outside.before_bytes + outside.made_bytes == peak
+    segments = pickle.loads((folder / "memory_snapshot.pickle").read_bytes())["segments"]
+    in_common = [each for each in segments if tuple(each["segment_pool_id"]) == (0, 0)]
+    assert outside.before_bytes == sum(each["allocated_size"] for each in in_common)
+    held = sum(each["total_size"] for each in in_common)
+    assert held == outside.before_bytes + outside.made_bytes + outside.free_bytes
+
+
+def test_what_steps_without_events_make_outside_of_pools_is_what_the_peak_has_more():
+    report = Run.open(SAMPLES / "dynshape" / "reduce-overhead").memory
+    assert report.live is None
+    peaks = replace(report.peaks, allocated_bytes=report.outside_pools.before_bytes + 512)
+    assert replace(report, peaks=peaks).outside_pools.made_bytes == 512
+    assert replace(report, is_cut=True).outside_pools is None
