@@ -42,7 +42,7 @@ with page(SPEC):
         for problem, remedy in run.problems:
             problem_card(problem, remedy)
     if all(run.report.is_empty for run in runs):
-        no_memory(choice)
+        no_memory(choice, [of_run(run.label, note) for run in runs for note in run.report.notes])
         st.stop()
 
     show_headline(runs, comparison)

@@ -52,13 +52,15 @@ def ranks_in(folder: Path) -> Mapping[int, RankTrace]:
     """The ranks of the one job in a folder, by rank; empty where it is not clearly one job.
 
     Looked at are the folder's files, and those of its folders that are named by a rank. Each of
-    two or more traces must say its rank, or its name must, and no two may say the same.
+    two or more traces must say its rank, or its name must, and no two may say the same. All that
+    say of how many ranks they are say the same number.
     """
     traces = usable(
         [trace for path, name in _candidates(folder) if (trace := rank_trace(path, name))]
     )
     by_rank = {trace.rank: trace for trace in traces if trace.rank is not None}
-    if len(by_rank) < 2 or len(by_rank) < len(traces):
+    world_sizes = {trace.world_size for trace in traces if trace.world_size}
+    if len(by_rank) < 2 or len(by_rank) < len(traces) or len(world_sizes) > 1:
         return {}
     return {rank: by_rank[rank] for rank in sorted(by_rank)}
 

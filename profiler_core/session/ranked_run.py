@@ -79,16 +79,18 @@ class RankedRun(RunParts):
 
         Ranks on CPUs have no critical path: who waits for whom there is told beside it.
         """
-        trace = self.trace
-        if trace is None or self.shown_rank is not None:
+        if self.trace is None or self.shown_rank is not None:
             return ""
-        described = distributed_info(trace)
+        own, n_ranks = self.rank_of_job
+        return "" if n_ranks == 1 else of_one_rank(own, n_ranks, of_all_ranks(self.job))
+
+    @property
+    def rank_of_job(self) -> tuple[int, int]:
+        """(Its rank, of how many), by its trace, else by its record; (0, 1): one process."""
+        described = distributed_info(self.trace) if self.trace is not None else {}
         n_ranks = max(self.record.world_size, whole(described.get("world_size")) or 1)
-        if n_ranks == 1:
-            return ""
         rank = whole(described.get("rank"))
-        own = self.record.rank if rank is None else rank
-        return of_one_rank(own, n_ranks, of_all_ranks(self.job))
+        return (self.record.rank if rank is None else rank), n_ranks
 
     @property
     def worked_trace(self) -> Trace | None:

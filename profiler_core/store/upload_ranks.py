@@ -1,7 +1,7 @@
 """Uploaded traces that are the ranks of one job: they become one run, not one run each."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -18,19 +18,25 @@ _OF_RUN = re.compile(rf"(?P<run>.*?)/?{RANKS}/(?P<rank>\d+)$")
 
 @dataclass(frozen=True)
 class RankedPart:
-    """A trace with its rank; is_told: the file itself says that it is one of several."""
+    """A trace with its rank."""
 
     index: int  # among the traces that were looked at
     name: str
     rank: int
-    is_told: bool
+    n_ranks: int | None  # of its job, as the file itself says; None: it does not say
+
+    @property
+    def job_key(self) -> tuple[str, int | None]:
+        """Equal for the ranks of one job among the files that say of how many they are."""
+        return str(PurePosixPath(self.name).parent), self.n_ranks
 
 
 def jobs_among(traces: Sequence[tuple[str, Path]]) -> list[dict[int, int]]:
     """The jobs among uploaded traces, each as rank -> place in `traces`.
 
-    Files that say their rank belong together where they lie in one folder; others by names that
-    differ in the number of the rank only. Two files of one rank are no job.
+    Files that say their rank belong together where they lie in one folder and are of as many
+    ranks; others by names that differ in the number of the rank only. Two files of one rank are no
+    job.
 
     Args:
         traces: (name, path) of each.
@@ -41,16 +47,17 @@ def jobs_among(traces: Sequence[tuple[str, Path]]) -> list[dict[int, int]]:
         is_told = header.rank is not None and (header.world_size or 0) > 1
         rank = header.rank if is_told else rank_in_name(name)
         if rank is not None:
-            ranked.append(RankedPart(index, name, rank, is_told))
-    with_rank = [part for part in ranked if part.is_told]
-    jobs = _buckets(with_rank, lambda part: str(PurePosixPath(part.name).parent))
+            ranked.append(RankedPart(index, name, rank, header.world_size if is_told else None))
+    jobs = _buckets([part for part in ranked if part.n_ranks], lambda part: part.job_key)
     assigned = {index for job in jobs for index in job.values()}
     rest = [part for part in ranked if part.index not in assigned]
-    return jobs + _buckets(rest, lambda part: _NUMBER.sub(r"\1#", part.name))
+    return jobs + _buckets(rest, lambda part: (_NUMBER.sub(r"\1#", part.name), part.n_ranks))
 
 
-def _buckets(parts: Iterable[RankedPart], key: Callable[[RankedPart], str]) -> list[dict[int, int]]:
-    buckets: dict[str, list[RankedPart]] = {}
+def _buckets(
+    parts: Iterable[RankedPart], key: Callable[[RankedPart], Hashable]
+) -> list[dict[int, int]]:
+    buckets: dict[Hashable, list[RankedPart]] = {}
     for part in parts:
         buckets.setdefault(key(part), []).append(part)
     return [

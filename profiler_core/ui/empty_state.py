@@ -21,8 +21,8 @@ _FIRST_STEPS = """
 <li>Or bring traces of torch.profiler that you have already: drop two files on the page
 Runs and uploads.</li>
 </ol>"""
-_NO_MEMORY = """
-<h1 class=fs-verdict>None of the chosen runs says anything about memory</h1>
+_NO_MEMORY = """<h1 class=fs-verdict>None of the chosen runs says how much memory it held</h1>"""
+_HOW_TO_REMEMBER = """
 <p class=fs-sub>A capture on a GPU keeps it by itself. Record a trace of your own with</p>
 <p><code>torch.profiler.profile(profile_memory=True, record_shapes=True)</code></p>
 <p class=fs-sub>and for segments, pools and source lines keep a snapshot of a few steps:</p>
@@ -55,9 +55,10 @@ def nothing_yet() -> None:
     _show(_FIRST_STEPS, {"capture": "Start a capture", "runs": "Upload traces"})
 
 
-def no_memory(choice: Choice) -> None:
-    """No run says anything about memory: how to get it."""
-    _show(_NO_MEMORY, {"runs": "Upload a snapshot", "capture": "Start a capture"}, choice.query)
+def no_memory(choice: Choice, reasons: Iterable[str]) -> None:
+    """No run says how much memory it held: why, and how to get it."""
+    html = f"{_NO_MEMORY}{_sentences(reasons)}{_HOW_TO_REMEMBER}"
+    _show(html, {"runs": "Upload a snapshot", "capture": "Start a capture"}, choice.query)
 
 
 def no_compiling(choice: Choice) -> None:

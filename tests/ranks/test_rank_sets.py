@@ -72,6 +72,14 @@ def test_a_folder_of_rank_traces_opens_as_a_run_of_its_lowest_rank(tmp_path, a_t
     assert has_ranks(tmp_path)
 
 
+def test_traces_of_jobs_of_other_sizes_are_no_job(tmp_path, a_trace_file):
+    for rank, world in ((1, 2), (3, 8)):
+        a_trace_file(tmp_path / f"rank{rank}.json.gz", rank=rank, world=world)
+    with pytest.raises(NotARun, match="2 traces"):
+        open_run(tmp_path)
+    assert not has_ranks(tmp_path)
+
+
 def test_two_traces_that_are_no_ranks_are_still_no_run(tmp_path, a_trace_file):
     for name in ("eager.json.gz", "compiled.json.gz"):
         a_trace_file(tmp_path / name)

@@ -133,6 +133,9 @@ def test_a_broken_first_rank_leaves_the_others(tmp_path):
         (("eager.json", "compiled.json"), ((0, 2), (0, 2)), []),
         (("eager_rank0.json", "compiled_rank0.json"), (None, None), []),
         (("eager.json", "compiled.json"), ((0, 1), (0, 1)), []),
+        # Rank 3 of a job of 8 and rank 1 of one of 2: the page said "rank 3 of 2".
+        (("control.json", "test.json"), ((3, 8), (1, 2)), []),
+        (("rank1.json", "rank3.json"), ((1, 2), (3, 8)), []),
     ],
 )  # fmt: skip
 def test_what_is_a_job(tmp_path, names, infos, jobs):

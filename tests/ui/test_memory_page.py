@@ -125,7 +125,8 @@ def test_runs_without_any_word_on_memory_get_the_way_to_it(home):
         run = home / "runs" / "cpu" / variant
         (run / "trace.json.gz").unlink()
     text = said(opened(baseline="run/cpu/eager", candidate=["run/cpu/default"]))
-    assert "None of the chosen runs says anything about memory" in text
+    assert "None of the chosen runs says how much memory it held" in text
+    assert "eager: there is no trace, so no curve along the steps." in text
 
 
 def test_snapshots_that_were_uploaded_alone_are_compared(home):

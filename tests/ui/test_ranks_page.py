@@ -136,9 +136,15 @@ def test_where_hta_is_not_there_or_raises_the_page_has_our_numbers(
     assert "<td>–</td>" in text  # HTA's column
 
 
-def test_a_run_of_one_process_is_told_how_to_get_ranks(home):
-    shutil.rmtree(home / "runs" / "d" / "eager" / "ranks")
-    shutil.rmtree(home / "runs" / "d" / "default" / "ranks")
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_one_rank_of_a_job_is_told_how_to_get_the_others(home, is_recorded):
+    """Of a trace alone, whose distributedInfo says "rank 0 of 8", it "ran as one process"."""
+    for variant in ("eager", "default"):
+        run = home / "runs" / "d" / variant
+        shutil.rmtree(run / "ranks")
+        record = json.loads((run / "run.json").read_text())
+        record["world_size"] = record["world_size"] if is_recorded else 1
+        (run / "run.json").write_text(json.dumps(record))
     text = text_of(opened(**PAIR))
     assert "only rank 0 of 2 is here" in text
     assert "capture ddp --ranks 2" in text

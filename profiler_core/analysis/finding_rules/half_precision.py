@@ -32,7 +32,7 @@ def half_precision(facts: Facts) -> Finding | None:
         return None
     peak = facts.peaks.half_flops if facts.peaks else None
     saved_ns, basis = roofline(
-        facts, [(op, peak, 2) for op in facts.products if not op.in_halves], "16 bits"
+        facts, [(op, peak, 2) for op in facts.products if not op.in_halves], "16 bits", wide
     )
     change, prediction = other_type(facts, "half_precision", wide, saved_ns, time)
     return Finding(
@@ -43,13 +43,19 @@ def half_precision(facts: Facts) -> Finding | None:
         "products in 32 bits.",
         evidence=f"{format_duration(time)} {facts.span} ({facts.share_text(time)}) in "
         f"kernels that compute in 32 bits, by their names. {basis}",
-        advice="Try torch.autocast('cuda', torch.bfloat16), and check the results.",
+        advice=f"Try torch.autocast('cuda', torch.{_half_type(facts)}), and check the results.",
         page="kernels",
         prediction=prediction,
         draws_on="products",
         items=kernel_items(kernel.name for kernel in wide),
         filters=facts.evidence_alone("half_precision"),
     )
+
+
+def _half_type(facts: Facts) -> str:
+    """bfloat16 where Tensor Cores have it: of NVIDIA's from compute capability 8.0 on."""
+    capability = facts.summary.device.compute_capability
+    return "float16" if capability is not None and float(capability) < 8.0 else "bfloat16"
 
 
 def _how_much(share: float) -> str:

@@ -28,6 +28,8 @@ def max_autotune(facts: Facts) -> Finding | None:
     if time < 0.6 * facts.step_ns:
         return None
     fp32_kernels = {kernel.name for kernel in plain_fp32(facts)}
+    without_template = {op.kernel for op in facts.products if op.name == _WITHOUT_TEMPLATE}
+    kernels = [k for k in facts.kernels("gemm", "conv") if k.name not in without_template]
     saved_ns, basis = roofline(
         facts,
         [
@@ -36,6 +38,7 @@ def max_autotune(facts: Facts) -> Finding | None:
             if op.name != _WITHOUT_TEMPLATE
         ],
         "their own types",
+        kernels,
     )
     return Finding(
         key="max_autotune",

@@ -22,6 +22,7 @@ from profiler_core.units import format_duration, format_operations
 # What products in TF32 or 16 bits take: so many times their floor, and so much a call. At least
 # saved, and as expected; six runs in 16 bits lie between (docs/what_if.md).
 REACHED = ((3.5, 4_000.0), (2.0, 2_800.0))
+_SHOWN_REST = 0.01  # of the kernels' time: less than this without a floor is not worth a sentence
 _NO_FLOOR = "without the shapes of the products the least that they can take is not known"
 _NO_SHAPES = "neither trace has the shapes of these products"
 _NO_SHAPES_ALONE = "the trace has no shapes of these products, as in the replay of a CUDA graph"
@@ -51,15 +52,19 @@ def roofline(
     facts: Facts,
     products: Sequence[tuple[OpWork, float | None, int]],
     type_: str,
+    kernels: Sequence[KernelTotal] = (),
 ) -> tuple[Three | None, str]:
     """(Saved, ns per step: at least, as expected, at most; and the sentence on how).
 
-    None where no floor is known. The most is what is over the floor.
+    None where no floor is known, or of less than half of the kernels' time. The most is what is
+    over the floor, and the time of the other kernels; what is expected leaves these out, as the
+    runs did that `REACHED` was chosen on (docs/what_if.md).
 
     Args:
         facts: of the run.
         products: each with the peak and the bytes of the type that it is to be computed in.
         type_: that type, in words.
+        kernels: that the stake is about; (): those of the products alone.
     """
     room = headroom(_on_pace(facts, products), facts.peaks, facts.n_steps) if facts.peaks else None
     if facts.peaks is None or room is None:
@@ -74,12 +79,25 @@ def roofline(
         facts.summary.per_step(_saved(_on_pace(facts, products), facts.peaks, *way))
         for way in REACHED
     )
-    saved = (min(least, room.at_most_ns), min(usual, room.at_most_ns), room.at_most_ns)
+    rest_ns = without_floor_ns(facts, kernels)
+    time_ns = facts.per_step(kernels)
+    if rest_ns > time_ns / 2:
+        return None, (
+            f"Its lower bound is unknown: what the products in {format_duration(rest_ns)} of it "
+            "compute is not known from the trace."
+        )
+    saved = (min(least, room.at_most_ns), min(usual, room.at_most_ns), room.at_most_ns + rest_ns)
+    others = (
+        f" The other {format_duration(rest_ns)} may be attention or lack shapes, so their floor is "
+        "not known."
+        if rest_ns > _SHOWN_REST * time_ns
+        else ""
+    )
     return saved, (
         f"Of products that take {format_duration(room.time_ns)} with all that they launch, "
         f"{shapes}: {format_operations(room.flops)}, which need at least "
         f"{format_duration(room.floor_ns, 'down')} at the peak of {facts.peaks.name} in "
-        f"{type_}, or to read their tensors."
+        f"{type_}, or to read their tensors.{others}"
     )
 
 
@@ -121,6 +139,23 @@ def other_type(
     if saved_ns is None:
         return change, facts.at_most(time_ns, _NO_FLOOR)
     return change, facts.gain(change, saved_ns[2])
+
+
+def without_floor_ns(facts: Facts, kernels: Sequence[KernelTotal]) -> float:
+    """Of these kernels the time per step, ns, in products whose shapes are not known.
+
+    Also what belongs to no product that is known here, as attention's kernels.
+    """
+    names = {kernel.name for kernel in kernels}
+    with_floor = sum(
+        ns
+        for op in facts.products
+        if op.flops is not None
+        for parts in op.parts
+        for name, ns in parts
+        if name in names
+    )
+    return max(0.0, facts.per_step(kernels) - facts.summary.per_step(facts.pace * with_floor))
 
 
 def _on_pace(

@@ -51,7 +51,7 @@ def tf32_off(facts: Facts) -> Finding | None:
     names = {kernel.name for kernel in kernels}
     peak = facts.peaks.tf32_flops if facts.peaks else None
     saved_ns, basis = roofline(
-        facts, [(op, peak, 4) for op in facts.products if op.kernel in names], "TF32"
+        facts, [(op, peak, 4) for op in facts.products if op.kernel in names], "TF32", kernels
     )
     change, prediction = other_type(facts, "tf32", kernels, saved_ns, time)
     return Finding(

@@ -243,6 +243,11 @@ def _no_curve(trace: Trace | None, curves: tuple[MemoryCurve, ...]) -> str | Non
         )
     if trace.tally.is_cut:
         return "What is left of the trace has no [memory] events; a whole one may have had some."
+    if trace.memory.height:
+        return (
+            "Its [memory] events say what was allocated and not what was held in all, as torch "
+            "wrote them before 1.10: record it with a newer torch to see the curve and the peak."
+        )
     return "The trace has no [memory] events: record it with profile_memory=True to see the curve."
 
 

@@ -29,6 +29,11 @@ _PLACES: dict[str, tuple[str, str]] = {
     "Python": ("python", "python_function"),
 }
 
+# Up to torch 1.10 what record_function names had the category of operators; these are the
+# names that torch itself gives (torch/profiler, torch/optim, torch/utils/data).
+_OLD_OPERATOR = "Operator"
+_TORCHS_RANGE = r"^(ProfilerStep#\d|Optimizer\.\w+#|enumerate\(DataLoader\)#)"
+
 # Phases that carry nothing the model needs: names of rows, flow arrows (joins go by id),
 # instants. Trace Event Format, Google, 2016.
 _QUIET_PHASES = ("M", "s", "t", "f", "i", "I")
@@ -82,7 +87,12 @@ class Dealer:
     def deal(self, wide: pl.DataFrame) -> Rows:
         """Sort the rows into the tables; times stay on the clock of the file."""
         rows = Rows(n_events=wide.height)
-        usable = self._usable(wide, rows)
+        usable = self._usable(wide, rows).with_columns(
+            pl.when(pl.col("cat") == _OLD_OPERATOR, pl.col("name").str.contains(_TORCHS_RANGE))
+            .then(pl.lit("user_annotation"))
+            .otherwise("cat")
+            .alias("cat")
+        )
         placed = usable.with_columns(
             pl.col("cat").replace_strict(_TABLE_OF, default="other").alias("table"),
             pl.col("cat").replace(_NAME_OF),

@@ -28,6 +28,8 @@ _NOT_NEEDED = (
     *("channel_type", "cuda_sync_kind", "wait_on_stream", "wait_on_cuda_event_id"),
     *("wait_on_cuda_event_record_corr_id", "seq_num", "flops", "kernel_name", "num_warps"),
     *("num_stages", "kernel_backend", "id", "source_correlation", "dependency"),
+    # torch 1.9
+    *("Device", "external id", "external ts"),
     # torch/csrc/distributed/c10d/ParamCommsUtils.hpp
     *("Process Group Description", "Global rank start", "Global rank stride", "Rank"),
     *("In split size", "Out split size", "Is asynchronized op", "Seq", "in_split", "out_split"),

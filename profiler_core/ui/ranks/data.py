@@ -7,6 +7,7 @@ from profiler_core.analysis.ranks.job import Job
 from profiler_core.guarded_open import is_open_below
 from profiler_core.ranks.find import RankFiles
 from profiler_core.ranks.rank_sets import ranks_beside
+from profiler_core.session.run import Run
 from profiler_core.store import server_path
 from profiler_core.store.library import Entry
 from profiler_core.ui.choice import Choice
@@ -38,17 +39,17 @@ def chosen_jobs(choice: Choice) -> ChosenJobs:
     """The jobs of all chosen runs; shows progress while one is read for the first time."""
     jobs: list[ChosenJob] = []
     problems: list[tuple[str, str]] = []
-    without: list[tuple[str, Entry]] = []
+    without: list[tuple[str, Run]] = []
     for number, (label, entry) in enumerate(zip(choice.labels, choice.entries, strict=True)):
         run = choice.comparison.runs[number]
         if not _may_be_read(entry, run.path):
-            without.append((label, entry))
+            without.append((label, run))
             continue
         rank_files, job, unreadable = run.rank_files, run.job, run.problems("ranks")
         if rank_files is not None and job is not None:
             jobs.append(ChosenJob(number, label, entry, run.path, rank_files, job))
         elif not unreadable:
-            without.append((label, entry))
+            without.append((label, run))
         problems += [(f"{label}: {problem.problem}", problem.remedy) for problem in unreadable]
     return ChosenJobs(tuple(jobs), _reasons(without), tuple(problems))
 
@@ -62,14 +63,15 @@ def _may_be_read(entry: Entry, path: Path) -> bool:
     return all(is_open_below(rank, allowed) for rank in beside)
 
 
-def _reasons(without: list[tuple[str, Entry]]) -> tuple[str, ...]:
+def _reasons(without: list[tuple[str, Run]]) -> tuple[str, ...]:
     """Why these runs have no ranks to show; runs of one process are said together."""
-    single = [label for label, entry in without if entry.run.world_size < 2]
+    ranked = [(label, *run.rank_of_job) for label, run in without]
     reasons = [
-        f"{label}: only rank {entry.run.rank} of {entry.run.world_size} is here."
-        for label, entry in without
-        if entry.run.world_size > 1
+        f"{label}: only rank {rank} of {n_ranks} is here."
+        for label, rank, n_ranks in ranked
+        if n_ranks > 1
     ]
+    single = [label for label, _, n_ranks in ranked if n_ranks == 1]
     if single:
         shown = " and ".join(", ".join(single).rsplit(", ", 1))
         each = " each" if len(single) > 1 else ""

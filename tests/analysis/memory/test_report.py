@@ -54,6 +54,9 @@ def test_a_trace_that_is_cut_is_not_told_to_be_recorded_otherwise():
     """Its events may have been in what is missing."""
     whole = a_trace(annotations=[step(0, 0, 1000)], device=[kernel(10, 5, 0)])
     assert "record it with profile_memory=True" in memory_report(whole).no_curve
+    events = [{"ts_ns": 1, "bytes": 4, "device_type": 1, "device_id": 0}]
+    without_totals = a_trace(annotations=[step(0, 0, 1000)], memory=events)
+    assert "not what was held in all" in memory_report(without_totals).no_curve
     cut = replace(whole, tally=replace(whole.tally, repairs={CUT_SHORT: 1}))
     assert "profile_memory" not in memory_report(cut).no_curve
 
