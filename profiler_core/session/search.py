@@ -20,7 +20,7 @@ from profiler_core.analysis.item import (
 from profiler_core.analysis.kernel_sides import KernelRow
 from profiler_core.analysis.ledger.group_modules import without_module
 from profiler_core.analysis.ledger.result import Became, FusionGroup
-from profiler_core.analysis.lines import times_by_line
+from profiler_core.analysis.lines import lines_of, times_by_line
 from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.analysis.modules import STEP
 from profiler_core.analysis.search import SearchEntry, SearchIndex
@@ -319,7 +319,7 @@ def _lines(
     times: dict[tuple[str, str], list[float]] = {}
     for group in divided.ledger.groups:
         of_lines = times_by_line(group)
-        for source in group.sources:
+        for source in lines_of(group):
             before, after = of_lines[source[0]]
             of_line = times.setdefault(source, [0.0, 0.0])
             of_line[0] += before

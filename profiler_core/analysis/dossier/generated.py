@@ -3,10 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from profiler_core.analysis.dossier.record import Arguments, GeneratedCode
+from profiler_core.analysis.ledger.dataflow import computed_nodes
 from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
+from profiler_core.analysis.ledger.operators import ANCHORS, operator
+from profiler_core.analysis.ledger.ownership import own_nodes
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.model.inductor import CompiledGraph, GeneratedCall, GraphNode, InductorLog
 
@@ -52,6 +56,8 @@ def calls_of_kernel(log: InductorLog, name: str) -> list[tuple[CompiledGraph, Ge
 def nodes_of_kernel(graph: CompiledGraph, name: str) -> tuple[GraphNode, ...]:
     """Post-grad nodes that the calls of a generated kernel compute.
 
+    With a convolution's bias or layout Inductor lists all that came before a kernel: its nodes are
+    those that the flow of data says it computes, of a copy for a convolution or a product that one.
     Its source comment names nodes of the graph before AOT autograd: others may have these names
     after it. What each became stands beside it, and counts where no call says its nodes.
 
@@ -59,11 +65,45 @@ def nodes_of_kernel(graph: CompiledGraph, name: str) -> tuple[GraphNode, ...]:
         graph: that has the kernel.
         name: of the kernel.
     """
-    names = {node for call in graph.calls if call.name == name for node in call.post_nodes}
+    computed = _computed(_Identical(graph))
+    names = {
+        node
+        for call in graph.calls
+        if call.name == name
+        for node in computed.get(call.index) or _listed(graph, call)
+    }
     definition = graph.kernels.get(name)
     if not names and definition is not None:
         names = {node for _, nodes in definition.nodes for node in nodes}
     return tuple(node for node in graph.post_nodes if node.name in names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Identical:
+    """A graph that is equal to itself alone, since comparing its nodes takes long."""
+
+    graph: CompiledGraph
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identical) and other.graph is self.graph
+
+    def __hash__(self) -> int:
+        return id(self.graph)
+
+
+@lru_cache(maxsize=16)  # a page asks for each kernel of a graph
+def _computed(of: _Identical) -> dict[int, tuple[str, ...]]:
+    return computed_nodes(of.graph, own_nodes(of.graph))
+
+
+def _listed(graph: CompiledGraph, call: GeneratedCall) -> tuple[str, ...]:
+    """The nodes that Inductor lists for a call; of a copy for a convolution or a product that one.
+
+    What the copy is for is listed first, before all that came before it.
+    """
+    first = call.post_nodes[:1]
+    target = next((node.target for node in graph.post_nodes if node.name in first), "")
+    return first if operator(target) in ANCHORS else call.post_nodes
 
 
 def calls_of_group(

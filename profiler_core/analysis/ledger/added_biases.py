@@ -64,7 +64,8 @@ def _work(group: FusionGroup) -> AddedWork:
     named = [each.op for each in group.baseline.operators if operator(each.op) == "convolution"]
     works = group.candidate.modules or group.baseline.modules
     modules = dict.fromkeys(module for work in works for module, _ in work.operators)
-    return AddedWork((*named, group.title)[0], tuple(modules), _adding_kernels_ns(group))
+    time_ns = _adding_kernels_ns(group)
+    return AddedWork((*named, group.title)[0], tuple(modules), time_ns, group.sources)
 
 
 def _added(

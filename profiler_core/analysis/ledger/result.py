@@ -145,6 +145,7 @@ class AddedWork:
     op: str  # "aten::conv2d"
     modules: tuple[str, ...]  # that this operator is of; (): no file says it
     baseline_ns: int  # that the baseline needs for it, in the other group
+    sources: tuple[tuple[str, str], ...]  # of the other group; (): no file says its lines
 
 
 # Of a group whose kernels do nothing else: a note, what it is known by.

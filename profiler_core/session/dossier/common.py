@@ -8,6 +8,7 @@ from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.dossier.record import Related, Relation, RunTime, SourceLine
 from profiler_core.analysis.item import Item, group_item, kernel_item, name_key, operator_item
 from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.lines import lines_of
 from profiler_core.analysis.product_precision import unrecorded_bits
 from profiler_core.analysis.source_paths import source_paths
 from profiler_core.model.compilation import Frame
@@ -142,7 +143,7 @@ def source_lines(
     sources = {
         label: code
         for group in groups
-        for label, code in group.sources
+        for label, code in (group.sources if only is None else lines_of(group))
         if only is None or name_key(label) == only.key
     }
     return first_lines(told_by, sources)

@@ -10,7 +10,7 @@ from profiler_core.analysis.dossier.record import Dossier, Related, Relation, Ru
 from profiler_core.analysis.item import Item, module_item, name_key
 from profiler_core.analysis.ledger.group_modules import is_in_module
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.lines import times_by_line
+from profiler_core.analysis.lines import lines_of, times_by_line
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.rows.modules import row_title, untold_sentence
 from profiler_core.analysis.wording.dossier import times_answer
@@ -163,7 +163,7 @@ def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
     label_of = {
         number: label
         for number, group in enumerate(groups)
-        for label, _ in group.sources
+        for label, _ in lines_of(group)
         if name_key(label) == item.key
     }
     own = [groups[number] for number in label_of]
@@ -173,7 +173,7 @@ def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
         for of_groups, side in zip(times_of_groups(shown, own), shown.sides, strict=True)
     )
     title = next(iter(label_of.values()), item.key)
-    others = {label: None for group in own for label, _ in group.sources if label != title}
+    others = {label: None for group in own for label, _ in lines_of(group) if label != title}
     nowhere = [group for group in groups if not group.sources and group.phase != "update"]
     unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
     span = shown.divided.ledger.span
