@@ -12,7 +12,7 @@ from profiler_core import run_directory as names
 from profiler_core.ingest.file_kind import OF_THE_COMPILER, FileKind, Role
 from profiler_core.ingest.formats import endings, stored_names, usual_words
 from profiler_core.ingest.graph_captures import is_graph_capture
-from profiler_core.ingest.kinds import is_empty
+from profiler_core.ingest.kinds import is_empty, rank_header
 from profiler_core.ingest.sniff import PACKED_ENDINGS, Packing, packing_of
 from profiler_core.store.incoming import shown
 from profiler_core.store.upload_ranks import (
@@ -61,6 +61,13 @@ class RunParts:
     def n_ranks(self) -> int:
         """Rank 0 is the run itself, each other one has a folder below ranks/."""
         return 1 + len({name.split("/")[1] for name in self.files if name.startswith("ranks/")})
+
+    @property
+    def world_size(self) -> int:
+        """Of how many ranks its job is, where several came along; of one alone 1."""
+        if self.n_ranks == 1 or self.trace is None:
+            return 1
+        return max(self.n_ranks, rank_header(self.trace.path).world_size or 0)
 
     @property
     def trace(self) -> Part | None:

@@ -343,7 +343,7 @@ def _write_records(upload_id: str, new_runs: list[_NewRun]) -> list[_NewRun]:
             baseline_run_id=None if is_baseline or len(new_runs) == 1 else baseline_id,
             created_at=now,
             name=run.parts.name,
-            world_size=run.parts.n_ranks,
+            world_size=run.parts.world_size,
         )
         (run.directory / names.RUN_JSON).write_bytes(msgspec.json.encode(record))
     return [baseline, *(run for run in new_runs if run is not baseline)]

@@ -74,7 +74,9 @@ def test_ranks_without_the_first_keep_their_numbers(tmp_path):
         return path
 
     (key,) = upload(*((f"r{rank}.json.gz", ranked(rank)) for rank in (3, 5))).keys
-    assert [file.rank for file in find_ranks(str(library.entry(key).path)).files] == [3, 5]
+    entry = library.entry(key)
+    assert [file.rank for file in find_ranks(str(entry.path)).files] == [3, 5]
+    assert entry.run.world_size == 8  # not 2, the ranks that came along
 
 
 def single_ranks(folder):

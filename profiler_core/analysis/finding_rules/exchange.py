@@ -61,13 +61,18 @@ def exposed_transfer(facts: Facts) -> Finding | None:
     if at_stake_ns < LEAST_SHARE * facts.step_ns:
         return None
     worst = max(kinds, key=lambda row: row.holding_up_ns)
+    waiting = (
+        "no waiting is in it"
+        if all(row.is_complete for row in kinds if row.exposed_ns)
+        else "what they wait for ranks that are not here is in it, and cannot be told apart"
+    )
     lever, advice = _remedy(facts, worst)
     return Finding(
         key="exposed_transfer",
         change=Change(lever),
         title="Transfers between ranks are not hidden.",
         evidence=f"{format_duration(at_stake_ns)} {facts.span} ({facts.share_text(at_stake_ns)}) "
-        f"are transfers on rank {path.rank} beside which nothing is computed; no waiting is in it. "
+        f"are transfers on rank {path.rank} beside which nothing is computed; {waiting}. "
         f"Most are {plural(worst.label)} ({format_count(worst.n)} {facts.span}). As recorded "
         f"it is {format_duration(exposed_ns)}, and for {format_duration(holding_ns)} of that the "
         "kernel that follows was queued already; in the rest the host was late, which the profiler "

@@ -29,6 +29,8 @@ class Exchange:
     exposed_ns: float  # of the transfer, no kernel beside it; an instant is of one collective
     holding_up_ns: float  # of `exposed_ns`: while the kernel that follows it was queued already
     compute_before: float | None  # share of the step's compute that is over when it starts
+    # Are all ranks of its group here? Else what it waits for the others is in its transfer.
+    is_complete: bool = True
 
 
 def exchanges(calls: pl.DataFrame, n_steps: int) -> tuple[Exchange, ...]:
@@ -69,6 +71,7 @@ def exchanges(calls: pl.DataFrame, n_steps: int) -> tuple[Exchange, ...]:
             ((pl.col("end") - pl.col("start")).sum() / n_steps).alias("transfer_ns"),
             (pl.col("exposed_ns", "holding_up_ns").sum() / n_steps),
             pl.col("compute_before").mean(),
+            pl.col("is_complete").all(),
         )
         .sort("compute_before", "kind", "group", "number", nulls_last=True)
     )
@@ -97,6 +100,7 @@ class ExchangeKind:
     transfer_ns: float
     exposed_ns: float
     holding_up_ns: float
+    is_complete: bool = True  # each of them
 
 
 def by_kind(rows: Sequence[Exchange]) -> tuple[ExchangeKind, ...]:
@@ -117,6 +121,7 @@ def by_kind(rows: Sequence[Exchange]) -> tuple[ExchangeKind, ...]:
             transfer_ns=sum(row.transfer_ns for row in own),
             exposed_ns=sum(row.exposed_ns for row in own),
             holding_up_ns=sum(row.holding_up_ns for row in own),
+            is_complete=all(row.is_complete for row in own),
         )
         for (kind, group), own in kinds.items()
     ]

@@ -11,9 +11,9 @@ from profiler_core.units import format_share as share
 
 TITLE = "What became of the overlap"
 MEANING = (
-    "Per profiled step, on the rank that the others wait for most; no waiting is in it. Exposed: "
-    "no kernel runs beside the transfer. Holding up: of that, the kernel that follows was queued "
-    "already, so that hiding the transfer could save it; the rest is the host's, which the "
+    "Per profiled step, on the rank that the others wait for most, without waiting for ranks that "
+    "are here. Exposed: no kernel runs beside the transfer. Holding up: of that, the kernel that "
+    "follows was queued already, so that hiding the transfer could save it; the rest is the host's, which the "
     "profiler slows."
 )
 _HEADS = ("Collective", "Calls", "Bytes", "Transfer", "Exposed", "Holding up")

@@ -123,6 +123,16 @@ def test_transfers_in_line_with_the_work_are_a_finding(delay):
     assert "reorder_for" not in finding.advice  # its log is not in the fixture
 
 
+def test_transfers_of_ranks_that_are_not_here_hold_waiting():
+    """Of 2 of 128 ranks, who waits for whom is not told; the finding said "no waiting is in it"."""
+    run = Run.open(JOBS / "tp-even" / "default")
+    path = run.summary.critical
+    missing = tuple(replace(row, is_complete=False) for row in path.exchanges)
+    finding = findings_with(run, replace(path, exchanges=missing))["exposed_transfer"]
+    assert "no waiting" not in finding.evidence
+    assert "what they wait for ranks that are not here is in it" in finding.evidence
+
+
 @pytest.mark.parametrize("name", ["ddp-even", "ddp-spin", "fsdp-even", "fsdp-spin"])
 def test_transfers_that_only_a_profiled_host_exposes_are_none(name):
     """FSDP2: 1.77 ms exposed in the trace of a slow host, 0.29 in that of a fast one."""
