@@ -13,8 +13,8 @@ TITLE = "What became of the overlap"
 MEANING = (
     "Per profiled step, on the rank that the others wait for most, without waiting for ranks that "
     "are here. Exposed: no kernel runs beside the transfer. Holding up: of that, the kernel that "
-    "follows was queued already, so that hiding the transfer could save it; the rest is the host's, which the "
-    "profiler slows."
+    "follows was queued already, so that hiding the transfer could save it; the rest is the "
+    "host's, which the profiler slows."
 )
 _HEADS = ("Collective", "Calls", "Bytes", "Transfer", "Exposed", "Holding up")
 _MOST = 8  # kernels, and collectives that moved, of a table
