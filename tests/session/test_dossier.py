@@ -197,6 +197,18 @@ def test_a_product_at_the_units_limit_says_so_though_its_data_fits_into_the_cach
         assert "fit into the L2 cache" in roofline_sentences(below)[-1].replace("fits", "fit")
 
 
+def test_units_that_a_replay_mixes_have_no_peak_either() -> None:
+    """conv2 runs in TF32 in 10 of 12 steps, in fp32 in 2: eager had no share, a replay 8 %."""
+    folder = SAMPLE.parent / "dynshape"
+    pairs = Comparison.open([folder / run for run in ("eager", "reduce-overhead")])
+    groups = pairs.pairs[0].ledger.groups
+    for module, units in (("conv1", {"fp32"}), ("conv2", {None})):
+        (number,) = (n for n, g in enumerate(groups) if g.title == "conv2d" and g.module == module)
+        lines = dossier(pairs, group_item(1, number)).rooflines
+        assert len(lines) == 2
+        assert {line.units for line in lines} == units
+
+
 def test_what_adds_up_a_product_s_parts_has_no_operations_to_miss() -> None:
     """A split-K reduction was said to lack operations that the product's own kernel has."""
     line = Roofline("default", 20_000, 4e6, 2e11, 0.04, fits_cache=True, device="H200")

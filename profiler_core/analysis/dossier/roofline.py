@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from profiler_core.analysis.device_peaks import DevicePeaks
+from profiler_core.analysis.dossier.kernel_products import is_product_helper
 from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.ledger.bandwidth import AT_PEAK, all_and_some_fit, is_outpaced
 from profiler_core.analysis.ranks.share_beside import is_cost_unknown
@@ -238,13 +239,22 @@ def _units(products: Sequence[OpWork], kernel: str) -> Units | None:
     """The units that compute them; None where neither types nor the kernel's name tell."""
     if all(op.in_halves for op in products):
         return "16-bit Tensor Core"
-    tensor = {uses_tensor_cores(kernel or op.kernel, "") for op in products}
+    names = {kernel} if kernel else {name for op in products for name in _computing(op)}
+    tensor = {uses_tensor_cores(name, "") for name in names}
     if len(tensor) != 1:
         return None
     (on_tensor_cores,) = tensor
     if on_tensor_cores is None:
         return None
     return "TF32 Tensor Core" if on_tensor_cores else "fp32"
+
+
+def _computing(op: OpWork) -> Iterable[str]:
+    """The kernels that compute a product; of a replay's, which has no calls, all of its group."""
+    if op.rows:
+        return (op.kernel,)
+    names = {name for parts in op.parts for name, _ in parts if not is_product_helper(name)}
+    return names or (op.kernel,)
 
 
 def _few_channels(products: Sequence[OpWork]) -> int:
