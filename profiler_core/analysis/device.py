@@ -20,13 +20,20 @@ class Device:
 
 
 def device_of(trace: Trace, index: int | None) -> Device:
-    """The device with this number, from `deviceProperties` (torch 1.8 on)."""
+    """The device with this number, from `deviceProperties` (torch 1.8 on).
+
+    ROCm counts CPUs among the devices of its events, so that the number may not be listed: the
+    device is known all the same where all that are listed are of one name.
+    """
     if not trace.has_device_events:
         return Device(kind="cpu")
     properties = trace.metadata.get("deviceProperties")
     listed = properties if isinstance(properties, list) else []
     entries = [entry for entry in listed if isinstance(entry, Mapping)]
-    entry = next((entry for entry in entries if _int(entry.get("id")) == index), {})
+    of_one_name = entries if len({str(entry.get("name")) for entry in entries}) == 1 else []
+    entry = next(
+        (entry for entry in entries if _int(entry.get("id")) == index), next(iter(of_one_name), {})
+    )
     major, minor = _int(entry.get("computeMajor")), _int(entry.get("computeMinor"))
     name = entry.get("name")
     return Device(

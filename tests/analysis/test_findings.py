@@ -790,6 +790,22 @@ def test_products_without_a_floor_are_in_the_bound():
     assert "compute is not known from the trace" in finding.evidence
 
 
+def test_an_optimizer_that_another_library_fuses_passes_once():
+    """apex's FusedAdam: 18 pieces of one pass were 18 passes."""
+    case = facts(*ADAM)
+    name = (
+        "void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float, float, int>, "
+        "float, float, float>(long, int volatile*, TensorListMetadata<4>, AdamFunctor<float>)"
+    )
+    renamed = tuple(
+        replace(kernel, name=name) if kernel.category == "optimizer" else kernel
+        for kernel in case.summary.kernels
+    )
+    assert "unfused_optimizer" in keys(case)
+    apex = replace(case, summary=replace(case.summary, kernels=renamed))
+    assert "unfused_optimizer" not in keys(apex)
+
+
 def test_bfloat16_is_not_advised_where_no_tensor_core_has_it():
     case = facts(*BERT)
     assert "torch.bfloat16" in keys(case)["half_precision"].advice

@@ -69,6 +69,19 @@ def test_an_empty_trace_is_all_zero_or_unknown():
     assert summary.memory.peak_reserved_bytes is None
 
 
+def test_a_device_whose_number_is_not_listed_is_the_only_one_that_is():
+    """On ROCm CPUs are counted, too: the kernels of the only listed MI300X, 0, were of device 2."""
+    mi300x = {"id": 0, "name": "AMD Instinct MI300X", "totalGlobalMem": 205822885888}
+    of_two = {**kernel(0, 1), "device": 2}
+    assert (
+        summarise(a_trace(metadata={"deviceProperties": [mi300x]}, device=[of_two])).device.name
+        == "AMD Instinct MI300X"
+    )
+    other = {**mi300x, "id": 1, "name": "AMD Instinct MI210"}
+    unlike = a_trace(metadata={"deviceProperties": [mi300x, other]}, device=[of_two])
+    assert summarise(unlike).device.name is None
+
+
 def test_the_device_is_named_by_the_trace():
     summary = summarise(a_trace(metadata={"deviceProperties": [H200]}, device=[kernel(0, 1)]))
     device = summary.device

@@ -124,7 +124,17 @@ def test_a_generated_kernel_shows_its_code_with_its_stores(comparison: Compariso
     assert made.arguments[0].outputs == "32×8 f32"
     assert [source.label for source in made.sources] == ["models.py:47"]
     assert 47 in made.sources[0].lines
-    assert made.modules == ("norm1", "conv1")  # the sum of its bias is a second call
+    # relu is the model's own; the sum of the convolution's bias is a second call.
+    assert made.modules == ("norm1", "(model)", "conv1")
+
+
+def test_what_works_for_several_branches_names_them_all() -> None:
+    """The dossier of avgpool's operator said that it lies in layer4.2.bn3, of the same kernel."""
+    folder = SAMPLE.parent / "resnet50"
+    runs = Comparison.open([folder / run for run in ("eager", "default")])
+    made = dossier(runs, operator_item("aten::adaptive_avg_pool2d"))
+    assert made.modules[0] == "layer4.2.bn3"
+    assert set(made.modules) == {"layer4.2.bn3", "layer4.2", "layer4.2.relu", "avgpool"}
 
 
 def test_launch_and_occupancy_are_those_of_the_file(comparison: Comparison) -> None:

@@ -56,6 +56,7 @@ def test_the_peak_what_bounds_it_and_what_vanished(home):
     )
     assert "12 × gelu" in text
     assert "activations.py:89" in text
+    assert re.search(r"(modeling_bert\.py:\d+, ){3}…", text)  # of more than three lines the first
     assert (
         'class="fs-t fs-opened fs-buffers"' in text
     )  # its head is 7 letters wide, and stays whole

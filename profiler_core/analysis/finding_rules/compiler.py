@@ -22,7 +22,12 @@ from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.model.compilation import Frame
 from profiler_core.units import format_count, format_duration
 
-_FUSED = re.compile(r"fused_adam|fused_sgd|_fused_|FusedAdam|FusedSgd", re.IGNORECASE)
+# torch's own, and apex's and DeepSpeed's kernels over many tensors (csrc/multi_tensor_adam.cu, …).
+_FUSED = re.compile(
+    r"fused_adam|fused_sgd|_fused_|FusedAdam|FusedSgd"
+    r"|(?:Adam|Adagrad|Lamb|Lion|NovoGrad|SGD)\w*Functor",
+    re.IGNORECASE,
+)
 # Adam in one kernel reads parameter, gradient and both moments, and writes all but the gradient.
 _FUSED_ADAM_MOVES = 7
 # x + value · a / b: three read, one written. Each Adam has it once, over all parameters.

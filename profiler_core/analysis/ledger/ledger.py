@@ -251,7 +251,9 @@ def _notes(
     span: Span,
 ) -> tuple[str, ...]:
     notes: list[str] = []
-    for label, side, given in zip(("baseline", "candidate"), sides, inputs, strict=True):
+    is_alone = inputs[0].trace is inputs[1].trace
+    named = list(zip(("baseline", "candidate"), sides, inputs, strict=True))
+    for label, side, given in [("run", *named[1][1:])] if is_alone else named:
         notes.extend(of_run(f"The {label}", sentence) for sentence in given.left_out)
         if given.log is not None:
             notes.extend(of_run(f"The {label}", sentence) for sentence in given.log.lost)
@@ -262,11 +264,12 @@ def _notes(
         if without:
             per_step = format_count(without / sum(step.form.steps.size for step in side.steps))
             calls, their = ("call", "its") if per_step == "1" else ("calls", "their")
+            known = "known by their names" if is_alone else "matched by name and position"
             notes.append(
                 f"The {label} has {per_step} compiled {calls} {span} without a graph in a "
-                f"structured log: {their} kernels are matched by name and position."
+                f"structured log: {their} kernels are {known}."
             )
-    for label, side in zip(("baseline", "candidate"), sides, strict=True):
+    for label, side in [("run", sides[1])] if is_alone else [each[:2] for each in named]:
         engines = {unit.name for step in side.steps for unit in step.units if is_engine(unit.name)}
         notes.extend(
             f"The {label} runs in {engine_name(name)}, whose calls are opaque: which operator in "

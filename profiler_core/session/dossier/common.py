@@ -7,6 +7,7 @@ from itertools import islice
 from profiler_core.analysis.device_peaks import DevicePeaks, peaks_of
 from profiler_core.analysis.dossier.record import Related, Relation, RunTime, SourceLine
 from profiler_core.analysis.item import Item, group_item, kernel_item, name_key, operator_item
+from profiler_core.analysis.ledger.modules import lies_in
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.lines import lines_of
 from profiler_core.analysis.product_precision import unrecorded_bits
@@ -179,8 +180,21 @@ def source_line(run: Run, label: str, file: str, code: str) -> SourceLine:
 
 
 def modules_of(groups: Iterable[FusionGroup]) -> tuple[str, ...]:
-    """Each nn.Module that groups lie in, once."""
-    return tuple(dict.fromkeys(group.module for group in groups if group.module))
+    """Each nn.Module that groups lie in, once.
+
+    Of a group that works for several branches, which only the model holds, the module that most of
+    it lies in, and then the others.
+    """
+    return tuple(dict.fromkeys(module for group in groups for module in _modules(group)))
+
+
+def _modules(group: FusionGroup) -> tuple[str, ...]:
+    if not group.module:
+        return ()
+    works = group.candidate.modules or group.baseline.modules
+    named = [module for work in works for module, _ in work.operators]
+    others = [module for module in named if not lies_in(module, group.module)]
+    return group.module, *others
 
 
 def are_in_one_precision(pair: Pair) -> bool:

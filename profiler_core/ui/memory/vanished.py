@@ -16,6 +16,7 @@ from profiler_core.ui.page import section
 from profiler_core.units import format_bytes, format_count
 
 _ROWS = 12
+_MOST_SOURCES = 3  # lines of one row
 _SIZES = 6
 
 
@@ -72,7 +73,9 @@ def _table(
     most = max((abs(row.vanished_bytes) for row in vanished.rows), default=0) or 1
     body = ""
     for row in rows:
-        sources = ", ".join(row.sources[:3]) if row.sources != (row.label,) else ""
+        further = ", …" if len(row.sources) > _MOST_SOURCES else ""
+        of_code = ", ".join(row.sources[:_MOST_SOURCES]) + further
+        sources = of_code if row.sources != (row.label,) else ""
         below = f"<br><small>{breakable(sources)}</small>" if sources else ""
         kind = "fs-b" if row.vanished_bytes > 0 else "fs-w" if row.vanished_bytes < 0 else ""
         color = "--fs-better" if row.vanished_bytes > 0 else "--fs-worse"

@@ -55,6 +55,10 @@ def test_coverage_without_structured_logs(baseline, candidate):
     assert all(group.evidence for group in result.of_kind("matched"))
     note = next(note for note in result.notes if "without a graph" in note)
     assert note.startswith("The candidate has 1 compiled call per step without a graph")
+    own = side(FIXTURES / candidate, False)
+    notes = fusion_ledger(own, own).notes  # of a run alone: neither baseline nor candidate
+    (alone,) = (note for note in notes if "without a graph" in note)
+    assert alone.startswith("The run has 1 compiled call per step without a graph")
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), SMALL[1:4])
