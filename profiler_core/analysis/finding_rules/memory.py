@@ -103,7 +103,7 @@ def fragmentation(facts: Facts) -> Finding | None:
         evidence=f"{format_bytes(reserved)} reserved and {format_bytes(allocated)} allocated at "
         f"their peaks: {format_bytes(unused)} ({format_share_of(unused, reserved)}) lie between.",
         advice="Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or keep sizes alike from "
-        "step to step; the memory page shows where the free blocks are.",
+        "step to step. Where the free blocks lie is shown of a run with a memory snapshot.",
         page="memory",
         weight="note",
     )
