@@ -60,6 +60,9 @@ def trace_notes(
     if window.n_launched_after:
         notes.append(
             f"{_events(window.n_launched_after)} launched after the last step: not counted here."
+            if trace.has_device_events
+            else f"{_count(window.n_launched_after, 'operator')} began after the last step: not "
+            "counted here."
         )
     if len(times) > 1:
         notes.append(
@@ -84,7 +87,8 @@ def trace_notes(
 
 def _left_over(trace: Trace, window: Window) -> str:
     """What is not counted because it was launched before the first step, or before the trace."""
-    events = _events(window.n_left_over)
+    noun = "device event" if trace.has_device_events else "operator"
+    events = _count(window.n_left_over, noun)
     if window.steps:
         return (
             f"{events} had been launched before the first profiled step: work of the warm-up, not "
@@ -194,11 +198,14 @@ def _without_gpu_events(trace: Trace) -> str:
     gpu = _first_gpu(trace)
     if gpu is None and not trace.runtime.height:
         return MEASURED_ON_THE_CPU
-    reason = (
-        "the file was cut short"
-        if trace.tally.repairs
-        else "it was recorded without ProfilerActivity.CUDA, or on the CPU"
-    )
+    if trace.tally.repairs:
+        reason = "the file was cut short"
+    elif trace.runtime.height:
+        reason = (
+            "calls of its runtime were recorded, kernels were not, as when another tool holds it"
+        )
+    else:
+        reason = "it was recorded without ProfilerActivity.CUDA, or on the CPU"
     return (
         f"The trace holds no GPU events, although the machine has {gpu or 'a GPU'}: {reason}. "
         "Kernels here are operators on the host."

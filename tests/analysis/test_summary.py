@@ -69,6 +69,19 @@ def test_an_empty_trace_is_all_zero_or_unknown():
     assert summary.memory.peak_reserved_bytes is None
 
 
+def test_without_kernels_the_notes_say_what_was_recorded():
+    """One with 1862 calls of CUDA "was recorded without ProfilerActivity.CUDA, or on the CPU"."""
+    steps, mm = [step(3, 10, 100)], op(20, 5, "aten::mm")
+    called = summarise(a_trace(annotations=steps, ops=[mm], runtime=[launch(21, 1, 1)])).notes
+    assert any("calls of its runtime were recorded, kernels were not" in note for note in called)
+    gpu = {"deviceProperties": [H200]}
+    silent = summarise(a_trace(metadata=gpu, annotations=steps, ops=[mm])).notes
+    assert any("without ProfilerActivity.CUDA, or on the CPU" in note for note in silent)
+    late = [mm, op(300, 5, "aten::empty")]
+    notes = summarise(a_trace(annotations=steps, ops=late)).notes
+    assert "1 operator began after the last step: not counted here." in notes
+
+
 def test_a_device_whose_number_is_not_listed_is_the_only_one_that_is():
     """On ROCm CPUs are counted, too: the kernels of the only listed MI300X, 0, were of device 2."""
     mi300x = {"id": 0, "name": "AMD Instinct MI300X", "totalGlobalMem": 205822885888}

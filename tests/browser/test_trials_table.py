@@ -38,7 +38,7 @@ def test_the_last_column_is_in_view(
         page.goto(server.link("experiments", experiment=experiment.experiment_id))
         ready(page)
         table = page.locator(".fs-trials")
-        expect(table.get_by_text("Change by group")).to_be_attached()
+        expect(table.get_by_text("Change by group, profiled")).to_be_attached()
         at_rest(page)
         cut = "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
         assert table.evaluate(cut) <= 1

@@ -179,7 +179,21 @@ def test_a_node_of_another_graph_with_the_same_name_is_not_its_own():
         assert [node.name for node in nodes_of(Kernel(graph, "k", ""))] == ["add_7"]
 
 
-@pytest.mark.parametrize("sample", ["bert/default", "bert/reduce-overhead", "customcnn/default"])
+def test_a_kernel_is_not_made_from_all_that_came_before_a_convolution():
+    """Of its code: what it loads, adds and stores. Inductor lists nine nodes for the last two."""
+    log = read_inductor(list((SAMPLES / "customcnn/default/torch_trace").iterdir()))
+    made_from = {
+        kernel.name.rpartition("_")[2]: [node.name for node in nodes_of(kernel)]
+        for kernel in all_kernels(log)
+    }
+    assert made_from["2"] == ["convolution", "relu"]  # of the convolution the bias
+    assert made_from["3"] == ["_low_memory_max_pool_with_offsets"]
+    assert made_from["7"] == ["convolution_2"]  # its weight in another layout
+    assert made_from["8"] == ["convolution_2", "relu_2", "mean"]
+    assert made_from["9"] == ["mean"]
+
+
+@pytest.mark.parametrize("sample", ["bert/default", "bert/reduce-overhead"])
 def test_the_nodes_of_a_kernel_are_those_of_the_log(sample):
     logs = list((SAMPLES / sample / "torch_trace").iterdir())
     listed: dict[str, set[str]] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from profiler_core.analysis.dossier.record import Arguments, GeneratedCode
+from profiler_core.analysis.ledger.added_biases import added_bias
 from profiler_core.analysis.ledger.dataflow import computed_nodes
 from profiler_core.analysis.ledger.fragments import PointerRole, pointer_roles
 from profiler_core.analysis.ledger.operators import ANCHORS, operator
@@ -57,7 +58,8 @@ def nodes_of_kernel(graph: CompiledGraph, name: str) -> tuple[GraphNode, ...]:
     """Post-grad nodes that the calls of a generated kernel compute.
 
     With a convolution's bias or layout Inductor lists all that came before a kernel: its nodes are
-    those that the flow of data says it computes, of a copy for a convolution or a product that one.
+    those that the flow of data says it computes, and convolutions whose bias it adds; of a copy for
+    a convolution or a product that one.
     Its source comment names nodes of the graph before AOT autograd: others may have these names
     after it. What each became stands beside it, and counts where no call says its nodes.
 
@@ -70,7 +72,7 @@ def nodes_of_kernel(graph: CompiledGraph, name: str) -> tuple[GraphNode, ...]:
         node
         for call in graph.calls
         if call.name == name
-        for node in computed.get(call.index) or _listed(graph, call)
+        for node in _computed_by(graph, call, computed.get(call.index, ()))
     }
     definition = graph.kernels.get(name)
     if not names and definition is not None:
@@ -96,14 +98,25 @@ def _computed(of: _Identical) -> dict[int, tuple[str, ...]]:
     return computed_nodes(of.graph, own_nodes(of.graph))
 
 
-def _listed(graph: CompiledGraph, call: GeneratedCall) -> tuple[str, ...]:
-    """The nodes that Inductor lists for a call; of a copy for a convolution or a product that one.
+def _computed_by(
+    graph: CompiledGraph, call: GeneratedCall, computed: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The nodes of a call, of those that Inductor lists where the flow of data tells none.
 
-    What the copy is for is listed first, before all that came before it.
+    What a copy is for is listed first, before all that came before it.
+
+    Args:
+        graph: that has the call.
+        call: of a generated kernel.
+        computed: its nodes by the flow of data.
     """
-    first = call.post_nodes[:1]
-    target = next((node.target for node in graph.post_nodes if node.name in first), "")
-    return first if operator(target) in ANCHORS else call.post_nodes
+    listed = {node.name: node for node in graph.post_nodes if node.name in call.post_nodes}
+    if computed:
+        biased = (name for name, node in listed.items() if added_bias(node) in call.arguments)
+        return (*biased, *computed)
+    first = listed.get(next(iter(call.post_nodes), ""))
+    is_copy = first is not None and operator(first.target) in ANCHORS
+    return call.post_nodes[:1] if is_copy else call.post_nodes
 
 
 def calls_of_group(

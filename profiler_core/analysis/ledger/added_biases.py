@@ -11,7 +11,7 @@ from dataclasses import replace
 from profiler_core.analysis.ledger.operators import operator
 from profiler_core.analysis.ledger.result import AddedWork, FusionGroup
 from profiler_core.analysis.span import Span
-from profiler_core.model.inductor import CompiledGraph
+from profiler_core.model.inductor import CompiledGraph, GraphNode
 from profiler_core.units import format_duration
 
 _Call = tuple[int, int]  # as in `GroupSide.calls`
@@ -92,13 +92,18 @@ def _added(
     return added
 
 
+def added_bias(node: GraphNode) -> str | None:
+    """The bias that a convolution is handed, which what follows it may add; None: no convolution.
+
+    Without a bias the argument at its place is another one, that no kernel is handed.
+    """
+    is_convolution = operator(node.target) == "convolution" and len(node.arguments) > _BIAS
+    return node.arguments[_BIAS] if is_convolution else None
+
+
 def _added_for(number: int, graph: CompiledGraph) -> Iterator[tuple[_Call, tuple[_Call, ...]]]:
     """Generated kernels, and the calls of the convolutions whose biases they add."""
-    bias_of = {
-        node.name: node.arguments[_BIAS]
-        for node in graph.post_nodes
-        if operator(node.target) == "convolution" and len(node.arguments) > _BIAS
-    }
+    bias_of = {node.name: bias for node in graph.post_nodes if (bias := added_bias(node))}
     without = [
         (bias, call.index)
         for call in graph.calls

@@ -18,7 +18,7 @@ from profiler_core.units import format_bytes, format_difference, format_duration
 
 HEADS = (
     "Setting", "Outcome", "Step", "Predicted", "Saved", "Speed-up", "First call", "Memory",
-    "Graph breaks", "Answers", "Change by group",
+    "Graph breaks", "Answers", "Change by group, profiled",
 )  # fmt: skip
 _MOST_MOVED = 3
 _LONGEST_GROUP = 24  # characters of a group's name

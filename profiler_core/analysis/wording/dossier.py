@@ -357,7 +357,7 @@ def unknown_line(*, has_log: bool) -> str:
 
 
 def _no_line(them: str, *, has_log: bool) -> str:
-    return f"the log names none for {them}." if has_log else NEEDS_LOG
+    return f"no graph that runs here names one for {them}." if has_log else NEEDS_LOG
 
 
 def _unknown_module(*, has_log: bool) -> str:

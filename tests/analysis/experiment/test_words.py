@@ -273,7 +273,7 @@ def moved_cell(*names):
     trial = msgspec.structs.replace(batch.trials[0], moved=moved)
     batch = msgspec.structs.replace(batch, trials=(trial,))
     _, rows = rows_of(msgspec.structs.replace(experiment, batches=(batch,)))
-    return rows[0]["Change by group"]
+    return rows[0]["Change by group, profiled"]
 
 
 def test_groups_that_moved_stand_below_each_other():
