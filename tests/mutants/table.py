@@ -320,8 +320,8 @@ MUTANTS = (
         _MEMORY,
     ),
     Mutant(
-        "memory/comparison.py", "the parts of a peak are those of a snapshot taken at it",
-        "segments.reserved_bytes != reserved", "reserved < 0", ("memory/test_report.py",),
+        "memory/report.py", "the parts of a peak are those of a snapshot taken at it",
+        "segments.reserved_bytes != reserved or", "reserved < 0 or", ("memory/test_report.py",),
     ),
     # gate
     Mutant(
@@ -408,8 +408,8 @@ MUTANTS = (
     ),
     Mutant(
         "lines.py", "a line has its part by what it took in the baseline",
-        "after = _divided(group.candidate, labels, before)",
-        "after = _divided(group.candidate, labels, {})", ("test_lines.py",),
+        "after = _divided(group.candidate, labels, before, group.adds)",
+        "after = _divided(group.candidate, labels, {}, group.adds)", ("test_lines.py",),
     ),
     Mutant(
         "modules.py", "a bias that a kernel adds is its convolution's work",
