@@ -19,6 +19,13 @@ _SYNCHRONISING_CALL = re.compile(
     r"Synchronize|^(cuda|hip)Memcpy(2D|3D)?$|^hipMemcpyWithStream$|^cuMemcpy(Hto|Dto)[HD](_v2)?$"
     r"|EventQuery"
 )
+# Reserve or give back the device's memory, or set it up; the first call of all starts the context.
+_SETUP_CALL = re.compile(
+    r"^(cuda|hip|mu)(Ext)?(Host)?(Malloc|Free|Alloc|Register|Unregister|MemGetInfo)"
+    r"|^(cuda|hip)(DeviceGetStreamPriorityRange|StreamCreate|DeviceReset|SetDevice|Init)"
+    r"|^(cu|hip)(Mem(Alloc|Free|Create|Release|Map|Unmap|SetAccess|Address|HostAlloc|HostRegister)"
+    r"|Module|Library|Init$|DevicePrimaryCtx|CtxCreate)"
+)
 # Wait where the tensor lies on the device; of a tensor on the CPU they read memory.
 _SYNCHRONISING_OPERATOR = re.compile(r"^aten::(item|_local_scalar_dense|is_nonzero|equal|nonzero)$")
 _COPY_TO_HOST = re.compile(r"DtoH|DeviceToHost|D2[HM]")
@@ -65,6 +72,7 @@ def host_activities(trace: Trace, axis: ThreadAxis, cuts: list[int]) -> dict[str
     return {
         "synchronisation": merge(synchronising),
         "data_loader": merge(_named(placed, _DATA_LOADER)),
+        "setup": merge(axis.place(_named(calls, _SETUP_CALL))),
         "launching": merge(axis.place(calls)),
         "guards": merge(_guards(regions, placed, _first_runs(trace, axis, regions))),
         "between_compiled_calls": merge(_between_compiled_calls(placed, cuts)),

@@ -75,6 +75,11 @@ _WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
     ),
     ("idle_host_synchronisation", "The host waited for the device, and then had to catch up."),
     ("idle_host_data_loader", "The host waited for the data loader."),
+    (
+        "idle_host_setup",
+        "The host was reserving or freeing the device's memory, or setting the device up: streams, "
+        "modules, its context. Most of that happens once, before a step is worth timing.",
+    ),
     ("idle_host_launching", "The host was launching kernels more slowly than the device ran them."),
     ("idle_host_other", "The host did something else, and the device had no work."),
     ("idle_tail", "The device was done, and the step had not ended yet."),

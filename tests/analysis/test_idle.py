@@ -101,6 +101,27 @@ def test_a_late_host_is_split_by_what_it_did():
     }
 
 
+def test_setting_the_device_up_is_not_launching():
+    """Of an AlexNet 29.9 s of cudaDeviceGetStreamPriorityRange and 6.6 s of cudaFree were."""
+    assert causes(
+        annotations=[step(0, 0, 1_000)],
+        runtime=[
+            launch(10, 10, 1),
+            launch(60, 300, None, name="cudaDeviceGetStreamPriorityRange"),
+            launch(400, 70, None, name="cudaFree"),
+            launch(500, 30, None, name="hipExtMallocWithFlags"),
+            launch(550, 20, None, name="cuMemMap"),
+            launch(600, 10, None, name="cudaFuncGetAttributes"),
+            launch(700, 10, 2),
+        ],
+        device=[kernel(30, 20, 1), kernel(730, 270, 2)],
+    ) == {
+        "host_other": 10 + 10 + 40 + 30 + 20 + 30 + 90,
+        "host_setup": 300 + 70 + 30 + 20,
+        "host_launching": 20 + 10 + 30,
+    }
+
+
 def test_a_value_that_lies_on_the_host_is_read_without_waiting():
     """AdamW's counters lie on the CPU: 322 aten::item in a step, and no call that waits."""
 

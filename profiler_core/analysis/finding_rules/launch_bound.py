@@ -20,6 +20,7 @@ _DOING = {
     "idle_host_between_compiled_calls": "Python between compiled calls",
     "idle_host_synchronisation": "waiting for the device and catching up",
     "idle_host_data_loader": "the data loader",
+    "idle_host_setup": "reserving memory and setting up the device",
     "idle_host_launching": "launching",
     "idle_host_other": "other Python and C++",
 }
@@ -80,6 +81,12 @@ def _what_for(facts: Facts) -> str:
 
 
 def _advice(facts: Facts, prediction: Prediction) -> str:
+    if facts.shares.get("idle_host_setup", 0.0) > facts.host_idle_ns / 2:
+        return (
+            "Profile later: what is set up once (context, modules, the allocator's first segments) "
+            "is no part of a step; torch.profiler.schedule has a warm-up for it. If each step "
+            "reserves memory, try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
+        )
     if not facts.is_inductors:
         return "Batch more work into a step, or let fewer parts of the model fall back to PyTorch."
     if facts.summary.n_graph_launches or facts.mode in GRAPH_MODES:
