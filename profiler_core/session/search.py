@@ -99,7 +99,11 @@ def _entries(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
     names: set[str] = set()  # modules, operators and lines are the same in every pair
     for run, divided in _divided(comparison, candidate):
         compared = _Compared.of(comparison, run)
-        functions = {} if run else comparison.baseline.module_functions
+        functions = {
+            module: of_module
+            for number in (run, 0)
+            for module, of_module in comparison.runs[number].module_functions.items()
+        }
         for entries in (_modules(divided, compared, functions), _operators(divided, compared)):
             yield from compared.led_beside(run, _once(names, entries))
         if run:

@@ -25,9 +25,9 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-import polars as pl
 
 from profiler_core import run_directory as names
+from profiler_core.analysis.compilation.by_script import shows_compiled
 from profiler_core.durable import bring
 from profiler_core.errors import BadInput, NotARun
 from profiler_core.home import TRASH, uploads_directory
@@ -40,7 +40,6 @@ from profiler_core.ingest.open import open_trace
 from profiler_core.ingest.run_json import read_run_json
 from profiler_core.jobs.room import KEEP_FREE_BYTES
 from profiler_core.model.run import RunRecord
-from profiler_core.model.trace import Trace
 from profiler_core.owner_file import owner_of, write_owner
 from profiler_core.store import incoming
 from profiler_core.store.owners import room_left
@@ -298,23 +297,11 @@ def _readable(new_runs: list[_NewRun], notes: list[str], say: Say) -> list[_NewR
                 continue
             shutil.rmtree(run.directory)
             continue
-        run.is_compiled = _is_compiled(read)
+        run.is_compiled = shows_compiled(read)
         readable.append(run)
     if not readable:
         raise problems[-1]
     return readable
-
-
-def _is_compiled(trace: Trace) -> bool:
-    """True if the trace has torch.compile's regions, calls of its graphs, or Triton kernels."""
-    return any(
-        table["name"]
-        .cast(pl.String)
-        .unique()
-        .str.contains(r"CompiledFxGraph|Torch-Compiled Region|^triton_|^graph_\d+_cpp_fused")
-        .any()
-        for table in (trace.annotations, trace.device, trace.ops)
-    )
 
 
 def _write_records(upload_id: str, new_runs: list[_NewRun]) -> list[_NewRun]:

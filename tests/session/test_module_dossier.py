@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from profiler_core.analysis.dossier.record import Dossier, Relation
-from profiler_core.analysis.item import kernel_item, module_item, operator_item, source_item
+from profiler_core.analysis.item import (
+    group_item,
+    kernel_item,
+    module_item,
+    operator_item,
+    source_item,
+)
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
@@ -86,6 +92,62 @@ def test_a_module_of_a_run_alone_has_its_kernels_operators_and_modules(alone: Co
     longest = [entry.most_ns for entry in inside]
     assert longest == sorted(longest, reverse=True)
     assert "Modules in it" in dossier_html(block)
+
+
+def beside_a_copy(folder: Path, *, with_calls: bool) -> Comparison:
+    """The eager run and a copy of it, with its Python calls or without them."""
+    trace = json.loads(gzip.decompress((STACK / "trace.json.gz").read_bytes()))
+    if not with_calls:
+        trace["traceEvents"] = [
+            event for event in trace["traceEvents"] if event.get("cat") != "python_function"
+        ]
+    (folder / "copy").mkdir()
+    packed = gzip.compress(json.dumps(trace).encode(), compresslevel=1)
+    (folder / "copy" / "trace.json.gz").write_bytes(packed)
+    return Comparison.open([STACK, folder / "copy"])
+
+
+def test_a_module_of_an_eager_pair_has_what_each_run_alone_tells(
+    alone: Comparison, tmp_path: Path
+) -> None:
+    """Function and operators were missing, and a log was asked for of what nobody compiled."""
+    pair = beside_a_copy(tmp_path, with_calls=True)
+    for module, about in (
+        (BLOCK, "It runs resnet.py:143 forward."),
+        (CONVOLUTION, "It is called in resnet.py:143 forward."),
+    ):
+        made, of_alone = (dossier(runs, module_item(module)) for runs in (pair, alone))
+        assert made.about == of_alone.about == (about,)
+        operators = {e.title: e.times_ns for e in relation(of_alone, "operators").entries}
+        assert operators == {
+            e.title: (before,)
+            for e in relation(made, "operators").entries
+            for before, after in [e.times_ns]
+            if before == pytest.approx(after)
+        }
+        assert made.missing == of_alone.missing
+    (group, *_) = relation(made, "became").entries
+    assert group.item is not None
+    assert not any("generated" in each for each in dossier(pair, group.item).missing)
+    (hit,) = search_index(pair).search("resnet.py:143 Conv2d_44", 5)
+    assert (hit.title, hit.detail) == (CONVOLUTION, "Conv2d · resnet.py:143 forward")
+
+
+def test_the_run_that_tells_a_function_is_named_beside_one_that_does_not(tmp_path: Path) -> None:
+    pair = beside_a_copy(tmp_path, with_calls=False)
+    (about,) = dossier(pair, module_item(BLOCK)).about
+    assert about == f"In {pair.labels[0]} it runs resnet.py:143 forward."
+
+
+def test_what_was_generated_is_asked_for_where_the_candidate_is_compiled(tmp_path: Path) -> None:
+    for variant in ("eager", "default"):
+        (tmp_path / variant).mkdir()
+        trace = SAMPLES / "customcnn" / variant / "trace.json.gz"
+        (tmp_path / variant / "trace.json.gz").write_bytes(trace.read_bytes())
+    for candidate, is_asked in (("default", True), ("eager", False)):
+        pair = Comparison.open([SAMPLES / "customcnn" / "eager", tmp_path / candidate])
+        made = dossier(pair, group_item(1, 0))
+        assert any(each.startswith("What was generated") for each in made.missing) is is_asked
 
 
 @pytest.mark.parametrize("run", ["alone", "compiled_alone"])

@@ -18,6 +18,8 @@ from profiler_core.model.compilation import CompileLog
 from profiler_core.model.run import RunRecord
 from profiler_core.model.trace import Trace
 
+_OF_COMPILED = r"CompiledFxGraph|Torch-Compiled Region|^triton_|^graph_\d+_cpp_fused"
+
 
 @dataclass(frozen=True)
 class ScriptCompilation:
@@ -106,6 +108,14 @@ def compiled_nothing(
         return False
     trace = read_trace()
     return trace is not None and bool(host_steps(trace).height) and not regions_per_step(trace)
+
+
+def shows_compiled(trace: Trace) -> bool:
+    """Has a trace torch.compile's regions, calls of its graphs, or generated kernels?"""
+    return any(
+        table["name"].cast(pl.String).unique().str.contains(_OF_COMPILED).any()
+        for table in (trace.annotations, trace.device, trace.ops)
+    )
 
 
 def _should_be_eager(record: RunRecord, file_name: str) -> bool:

@@ -7,7 +7,7 @@ from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.span import Span
 from profiler_core.analysis.wording.dossier import NEEDS_LOG, unknown_line
-from profiler_core.analysis.wording.sentence import listed
+from profiler_core.analysis.wording.sentence import capitalised, listed
 from profiler_core.units import format_bytes, format_count, format_duration
 
 _MOST_LINES = 4  # in a sentence, or functions
@@ -81,13 +81,23 @@ def missing_of_held(span: Span, *, is_caller: bool) -> str:
     return f"What it takes {span} is not known: {why}"
 
 
-def functions_about(functions: ModuleFunctions | None) -> tuple[str, ...]:
-    """Which functions a module runs, or which call it; () where no file says it."""
-    if functions is None:
-        return ()
-    told = functions.own or functions.around
-    verb = "It runs" if functions.own else "It is called in"
-    return (f"{verb} {_some(told)}.",) if told else ()
+def functions_about(functions: Mapping[str, ModuleFunctions], n_runs: int) -> tuple[str, ...]:
+    """Which functions a module runs, or which call it; () where no file says it.
+
+    Args:
+        functions: by the label of the run, of the runs whose files say it.
+        n_runs: that are shown; runs are named where not all of these say the same.
+    """
+    told: dict[str, list[str]] = {}
+    for label, of_run in functions.items():
+        names = of_run.own or of_run.around
+        verb = "runs" if of_run.own else "is called in"
+        if names:
+            told.setdefault(f"it {verb} {_some(names)}.", []).append(label)
+    return tuple(
+        capitalised(text) if len(labels) == n_runs else f"In {listed(labels)} {text}"
+        for text, labels in told.items()
+    )
 
 
 def line_about(

@@ -100,7 +100,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
             has_sources=bool(group.sources),
             has_module=bool(group.module),
             has_code=bool(generated),
-            runs_compiled=bool(group.candidate.kernels),
+            runs_compiled=bool(group.candidate.kernels) and shown.may_be_generated,
             has_log=code is not None,
             has_traffic=any(line.bytes_moved is not None for line in rooflines),
             has_counters=pair.measured is not None,

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from profiler_core.analysis.compilation.by_script import shows_compiled
+from profiler_core.analysis.compilation.cost import is_compiled
 from profiler_core.analysis.ledger.result import FusionGroup, FusionLedger, GroupSide
 from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.errors import FusionscopeError
@@ -49,10 +51,23 @@ class LedgerRuns:
         """Their device time by nn.Module and by operator."""
         return self.source.divided
 
+    def functions_of(self, module: str) -> Mapping[str, ModuleFunctions]:
+        """Label of a run -> what a module runs there, of those whose Python calls name it so."""
+        pair = self.pair
+        runs = (self.told_by,) if pair is None else pair.runs
+        told = zip(self.labels, (run.module_functions for run in runs), strict=True)
+        return {label: functions[module] for label, functions in told if module in functions}
+
     @property
-    def functions(self) -> Mapping[str, ModuleFunctions]:
-        """Of a run alone those of its modules; a pair names modules by the candidate's log."""
-        return {} if self.pair is not None else self.told_by.module_functions
+    def may_be_generated(self) -> bool:
+        """Of a pair: is anything compiled in the candidate, by its record, its log or its trace?"""
+        run = self.told_by
+        if run.compiled_nothing:
+            return False
+        if is_compiled(run.record) or run.code is not None:
+            return True
+        trace = run.worked_trace
+        return trace is not None and shows_compiled(trace)
 
     def sides_of(self, group: FusionGroup) -> tuple[GroupSide, ...]:
         """A group's side of each run."""

@@ -127,7 +127,7 @@ def _module_place(shown: LedgerRuns, item: Item, in_last: str) -> Place:
         for own, whole in zip(times, wholes, strict=True)
     )
     labels = shown.labels[0], shown.labels[-1]
-    functions = functions_about(shown.functions.get(row.path))
+    functions = functions_about(shown.functions_of(row.path), len(shown.runs))
     return Place(
         row.groups,
         times,
@@ -229,8 +229,10 @@ def _of_place(
         missing=missing_of_place(
             has_log=log.code is not None,
             has_code=bool(generated),
-            runs_generated=shown.pair is not None or any(map(_is_generated, groups)),
-            has_sources=bool(sources) or shown.pair is not None,
+            runs_generated=(
+                any(map(_is_generated, groups)) if shown.pair is None else shown.may_be_generated
+            ),
+            has_sources=bool(sources) or (shown.pair is not None and not place.has_functions),
             has_functions=place.has_functions,
         ),
     )
@@ -245,15 +247,16 @@ def _with_others(place: Place, others: Sequence[Place]) -> tuple[RunTime, ...]:
 def _relations(
     shown: LedgerRuns, place: Place, groups: Sequence[FusionGroup]
 ) -> tuple[Relation, ...]:
-    """Its groups and their kernels; of a run alone, whose groups are no news, what ran in them."""
+    """Its kernels and operators, and of a pair its groups; alone, a run's groups are no news."""
 
     def whole(what: str) -> str:
         return listed_whole(what, place.works_for) if place.works_for else ""
 
     kernels = kernels_of_groups(shown, groups, whole("kernels of its fusion groups"))
-    if shown.pair is not None:
-        return related_groups(shown.pair, place.numbers, whole("its fusion groups")), kernels
     operators = operators_of_groups(shown, groups, whole("operators of its fusion groups"))
+    if shown.pair is not None:
+        became = related_groups(shown.pair, place.numbers, whole("its fusion groups"))
+        return became, kernels, operators
     modules = (place.modules,) if place.modules is not None else ()
     return kernels, operators, *modules
 
