@@ -217,8 +217,10 @@ class LogsAnswer(Answer, frozen=True):
         means(
             "per compiled region and step, profiled: {keys}",
             "ns",
+            n="0 without an id: outside of a region",
             lookup_ns="guards",
             is_missed="no region, but lookups in which no compiled code fitted",
+            is_backward="no region, but compiled backwards",
         ),
     ]
     compile_time: Annotated[

@@ -120,6 +120,24 @@ def test_a_trace_alone_shows_its_compiled_regions(home):
         assert name.removeprefix("Torch-Compiled Region: ") in text
 
 
+def test_compiled_code_of_a_server_is_no_region_and_no_backward(home):
+    """ "0 compiled regions" and a row "backward" stood there, of vLLM's trace."""
+    folder = home / "runs" / "bare" / "default"
+    folder.mkdir(parents=True)
+    event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
+    events = [
+        {**event, "name": "Pregraph bytecode", "ts": 1000.0, "dur": 89.7},
+        {**event, "name": "aten::mm", "ts": 1200.0, "dur": 30.0},
+    ]
+    (folder / "trace.json").write_text(json.dumps({"traceEvents": events}))
+    text = html_of(opened(baseline="run/bare/default"))
+    assert "Compiled code outside of a region in the trace of default" in text
+    assert "outside of a region<" in text
+    assert "89.7" in text
+    assert "0 compiled regions" not in text
+    assert "backward" not in text
+
+
 def test_a_log_without_a_word_on_compiling_is_not_called_missing(home):
     line = b"W1121 08:36:07.150000 12279 torch/_dynamo/variables/tensor.py:1379] [2/0] hello\n"
     text = html_of(opened(baseline=accept({"stderr.txt": line * 20}).keys[0]))

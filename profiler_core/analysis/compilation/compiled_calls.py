@@ -24,7 +24,8 @@ LOOKUP = "TorchDynamo Cache Lookup"
 PREGRAPH = "Pregraph bytecode"
 PROLOGUE = "AOTDispatcher Runtime Wrapper Prologue"
 _REGION = "Torch-Compiled Region"
-_RANGES = (CALL, LOOKUP, PREGRAPH, PROLOGUE, _REGION)
+_BACKWARD = "CompiledFunctionBackward"
+_RANGES = (CALL, LOOKUP, PREGRAPH, PROLOGUE, _REGION, _BACKWARD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,11 @@ class CompiledCall:
 class RegionTax:
     """What one compiled region costs the host each time around its kernels, ns per step.
 
-    From a profiled trace: relative weights, not unprofiled times.
+    From a profiled trace: relative weights, not unprofiled times. What is neither in a region nor
+    in a compiled backward (servers call compiled code without Dynamo) has no id and no entries.
     """
 
-    compile_id: str | None
+    compile_id: str | None  # None too of a region before torch 2.6
     n: float  # entries per step
     lookup_ns: float  # guards and cache lookup
     pregraph_ns: float
@@ -56,11 +58,24 @@ class RegionTax:
     call_entry_ns: float  # inside the generated code, before its first operator
     # No region, but lookups in which no compiled code fitted, so that the frame ran eager.
     is_missed: bool = False
+    is_backward: bool = False  # no region, but what compiled backwards do
 
     @property
     def total_ns(self) -> float:
         """All of it."""
         return self.lookup_ns + self.pregraph_ns + self.prologue_ns + self.call_entry_ns
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """What compiled code runs in: a region, a compiled backward, or neither."""
+
+    compile_id: str | None
+    is_region: bool = False
+    is_backward: bool = False
+
+
+_OUTSIDE = _Owner(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +118,15 @@ def region_taxes(trace: Trace, sample: StepSample | None = None) -> tuple[Region
     calls = _calls(trace, ranges, sample)
     if sample.n:
         ranges = _within(ranges, sample)
-    sums: dict[str | None, list[float]] = {}
-    for compile_id, name, dur_ns in _owned(ranges, calls):
-        total = sums.setdefault(compile_id, [0.0] * 5)
+    sums: dict[_Owner, list[float]] = {}
+    for owner, name, dur_ns in _owned(ranges, calls):
+        total = sums.setdefault(owner, [0.0] * 5)
         total[("region", LOOKUP, PREGRAPH, PROLOGUE, CALL).index(name)] += dur_ns
     n_steps = max(1, sample.n)
     taxes = []
-    for key, total in sums.items():
-        n, lookup_ns, pregraph_ns, prologue_ns, entry_ns = (value / n_steps for value in total)
-        taxes.append(RegionTax(key, n, lookup_ns, pregraph_ns, prologue_ns, entry_ns))
+    for owner, total in sums.items():
+        per_step = (value / n_steps for value in total)
+        taxes.append(RegionTax(owner.compile_id, *per_step, is_backward=owner.is_backward))
     missed_ns = _missed_ns(ranges)
     if sums and missed_ns:
         taxes.append(RegionTax(None, 0.0, missed_ns / n_steps, 0.0, 0.0, 0.0, is_missed=True))
@@ -276,26 +291,27 @@ def _missed_ns(ranges: list[_Range]) -> float:
     return missed
 
 
-def _owned(
-    ranges: list[_Range], calls: list[CompiledCall]
-) -> Iterator[tuple[str | None, str, float]]:
-    """(compile id, kind, ns): a lookup belongs to the region that is entered next."""
+def _owned(ranges: list[_Range], calls: list[CompiledCall]) -> Iterator[tuple[_Owner, str, float]]:
+    """(whose, kind, ns), of the innermost around it; a lookup is of the region entered next."""
+    entry_ns = {(call.start_ns, call.thread): call.entry_ns for call in calls}
     for thread in dict.fromkeys(r.thread for r in ranges):
-        current: str | None = None
+        around: list[tuple[_Range, _Owner]] = []
         pending = 0.0
         for span in (r for r in ranges if r.thread == thread):
-            region = REGION.match(span.name)
-            if region:
-                current = region["id"]
-                yield current, "region", 1.0
-                yield current, LOOKUP, pending
+            while around and around[-1][0].end_ns <= span.start_ns:
+                around.pop()
+            owner = around[-1][1] if around else _OUTSIDE
+            if region := REGION.match(span.name):
+                entered = _Owner(region["id"], is_region=True)
+                around.append((span, entered))
+                yield entered, "region", 1.0
+                yield entered, LOOKUP, pending
                 pending = 0.0
+            elif span.name.startswith(_BACKWARD):
+                around.append((span, _Owner(None, is_backward=True)))
             elif span.name == LOOKUP:
                 pending = span.end_ns - span.start_ns
             elif span.name in (PREGRAPH, PROLOGUE):
-                yield current, span.name, span.end_ns - span.start_ns
-    low = min((r.start_ns for r in ranges), default=0)
-    high = max((r.end_ns for r in ranges), default=0)
-    for call in calls:
-        if low <= call.start_ns < high:
-            yield call.compile_id, CALL, call.entry_ns
+                yield owner, span.name, span.end_ns - span.start_ns
+            elif span.name.startswith(CALL):
+                yield owner, CALL, entry_ns[span.start_ns, thread]

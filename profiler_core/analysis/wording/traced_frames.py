@@ -6,25 +6,35 @@ from profiler_core.analysis.wording.sentence import capitalised, counted, listed
 from profiler_core.units import format_per_step
 
 _MOST = 8  # compilations that a sentence names
+_LINES = {0: "which lines it is of", 1: "which line it is of"}
 
 
 def traced_title(traced: TracedFrames, n_regions: int) -> str:
     """What heads them: "2 compiled regions", where a frame has several "5 compilations of 1 frame".
 
+    "Compiled code outside of a region" where there is nothing else.
+
     Args:
         traced: what their names say.
         n_regions: how many there are, with or without a name.
     """
+    if not n_regions:
+        return "Compiled code outside of a region"
     n_frames = len(traced.frames)
     if traced.n_compilations in (0, n_frames) or traced.n_compilations != n_regions:
         return counted(n_regions, "compiled region")
     return f"{counted(n_regions, 'compilation')} of {counted(n_frames, 'frame')}"
 
 
-def traced_sentences(traced: TracedFrames) -> tuple[str, ...]:
-    """Which frames were compiled anew, and what only a log says."""
+def traced_sentences(traced: TracedFrames, n_regions: int) -> tuple[str, ...]:
+    """Which frames were compiled anew, and what only a log says.
+
+    Args:
+        traced: what their names say.
+        n_regions: how many there are, with or without a name.
+    """
     anew = [_anew(frame, traced.span) for frame in traced.frames if frame.was_compiled_anew]
-    untold = ["which line it is of" if traced.n_compilations == 1 else "which lines they are of"]
+    untold = [_LINES.get(n_regions, "which lines they are of")]
     if anew:
         untold.append("why a frame was compiled anew")
     if traced.meet:

@@ -83,10 +83,13 @@ def show_cudagraphs(report: CompilationReport) -> None:
 
 
 _AROUND = (
-    "What the host does around each compiled region in every step; on the profiled clock, which is "
+    "What the host does around compiled code in every step; on the profiled clock, which is "
     "slower than without the profiler."
 )
 _MISSED = Cell("none", below=("no compiled code fitted: ran eager",))
+_BACKWARD = Cell("backward")
+_UNNAMED = Cell("unnamed", below=("torch names regions from 2.6 on",))
+_OUTSIDE = Cell("outside of a region", below=("such as servers call without Dynamo",))
 
 
 def show_regions(report: CompilationReport) -> None:
@@ -97,14 +100,14 @@ def show_regions(report: CompilationReport) -> None:
 
 
 def show_traced_regions(choice: Choice) -> None:
-    """The compiled regions that the traces of runs without a log show; nothing without any."""
+    """What the traces of runs without a log show of compiled code; nothing without any."""
     for label, run in zip(choice.labels, choice.comparison.runs, strict=True):
         traced = run.traced_frames if run.compile_log is None and run.regions else None
         if traced is not None:
             n = sum(1 for tax in run.regions if tax.n)
             section(
                 f"{traced_title(traced, n)} in the trace of {label}",
-                " ".join((*traced_sentences(traced), _AROUND)),
+                " ".join((*traced_sentences(traced, n), _AROUND)),
             )
             _region_table(run.regions, ())
 
@@ -117,9 +120,7 @@ def _region_table(regions: Sequence[RegionTax], compilations: Sequence[Compilati
         function = compilation.function if compilation else None
         rows.append(
             (
-                _MISSED
-                if tax.is_missed
-                else Cell(tax.compile_id or "backward", below=(function,) if function else ()),
+                _region(tax, function),
                 *text_row(
                     format_count(tax.n) if tax.n else "–",
                     format_count(compilation.guard_count if compilation else None),
@@ -132,6 +133,17 @@ def _region_table(regions: Sequence[RegionTax], compilations: Sequence[Compilati
         )
     heads = ("region", "entries", "guards", "guards and lookup", "prologue", "entry", "together")
     show_table(Table(heads, tuple(rows)), _TOLD)
+
+
+def _region(tax: RegionTax, function: str | None) -> Cell:
+    """What a row is called: its id and function, or what it is instead of a region."""
+    if tax.compile_id:
+        return Cell(tax.compile_id, below=(function,) if function else ())
+    if tax.is_missed:
+        return _MISSED
+    if tax.is_backward:
+        return _BACKWARD
+    return _UNNAMED if tax.n else _OUTSIDE
 
 
 def show_failures(report: CompilationReport) -> None:

@@ -102,6 +102,58 @@ def test_lookups_in_which_no_compiled_code_fits_are_paid_too():
     assert missed.total_ns == missed.lookup_ns
 
 
+def innermost(event, host):
+    """The innermost region or compiled backward around an event, "" where none is."""
+    around = [
+        other
+        for other in host
+        if other["name"].startswith(("Torch-Compiled Region", "CompiledFunctionBackward"))
+        and (other["pid"], other["tid"]) == (event["pid"], event["tid"])
+        and other["ts"] <= event["ts"] < other["ts"] + other["dur"]
+    ]
+    return min(around, key=lambda other: other["dur"])["name"] if around else ""
+
+
+def test_only_what_a_compiled_backward_calls_is_the_backward_s():
+    path = CAPTURES.parents[2] / "sample_traces" / "simplecnn-training" / "default"
+    events = json.loads(gzip.decompress((path / "trace.json.gz").read_bytes()))["traceEvents"]
+    host = [e for e in events if e.get("cat") in ("cpu_op", "user_annotation")]
+    n_steps = sum(is_step(event) for event in host)
+    calls = [event for event in host if event["name"].startswith("## Call CompiledFxGraph")]
+    assert [innermost(call, host) for call in calls].count("CompiledFunctionBackward") == n_steps
+    taxes = region_taxes(read_kineto(path / "trace.json.gz"))
+    assert [(tax.compile_id, tax.is_backward) for tax in taxes if not tax.compile_id] == [
+        (None, True)
+    ]
+
+
+def test_compiled_code_that_is_called_without_dynamo_is_in_no_region_and_no_backward():
+    """vLLM calls compiled bytecode itself: its trace has one such event, which was "backward"."""
+    (tax,) = region_taxes(a_trace(ops=[op(10, 20, "Pregraph bytecode"), op(40, 5, "aten::mm")]))
+    assert (tax.compile_id, tax.n, tax.total_ns) == (None, 0, 20)
+    assert not tax.is_backward
+    assert not tax.is_missed
+
+
+def test_a_backward_on_the_thread_of_its_forward_is_none_of_its_region_s():
+    """On a CPU both share a thread; a prologue there was the last region's that had ended."""
+    ops = [
+        op(0, 50, "Torch-Compiled Region: 0/0"),
+        op(10, 5, "AOTDispatcher Runtime Wrapper Prologue"),
+        op(60, 40, "CompiledFunctionBackward"),
+        op(61, 7, "AOTDispatcher Runtime Wrapper Prologue"),
+        op(70, 20, "## Call CompiledFxGraph abc ##"),
+        op(73, 5, "aten::mm"),
+        op(110, 9, "Pregraph bytecode"),
+    ]
+    taxes = region_taxes(a_trace(ops=ops))
+    assert {(t.compile_id, t.is_backward): t.total_ns for t in taxes} == {
+        ("0/0", False): 5,
+        (None, True): 7 + 3,
+        (None, False): 9,
+    }
+
+
 def test_on_a_host_bound_run_a_break_costs_its_host_work():
     cost = graph_break_cost(steps_of(6), None)
     # 300 between the calls and 50 of entry into the second one, of a step of 1000.

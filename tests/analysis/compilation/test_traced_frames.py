@@ -31,7 +31,8 @@ def entering(*steps: tuple[str, ...], marked: bool = True) -> Trace:
 
 def said(trace: Trace) -> tuple[str, str]:
     traced = traced_frames(trace)
-    return traced_title(traced, traced.n_compilations), " ".join(traced_sentences(traced))
+    n = traced.n_compilations
+    return traced_title(traced, n), " ".join(traced_sentences(traced, n))
 
 
 def test_a_frame_that_is_compiled_anew_for_each_input_has_no_breaks():
@@ -47,6 +48,10 @@ def test_a_frame_that_is_compiled_anew_for_each_input_has_no_breaks():
 @pytest.mark.parametrize(
     ("steps", "title", "words"),
     [
+        (
+            [()] * 2, "Compiled code outside of a region",
+            "Which lines it is of, only a log says.",
+        ),
         ([("0/0",)] * 2, "1 compiled region", "Which line it is of, only a log says."),
         (
             [("0/0", "1/0")] * 2, "2 compiled regions",
