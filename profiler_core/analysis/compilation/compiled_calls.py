@@ -125,8 +125,13 @@ def region_taxes(trace: Trace, sample: StepSample | None = None) -> tuple[Region
     n_steps = max(1, sample.n)
     taxes = []
     for owner, total in sums.items():
-        per_step = (value / n_steps for value in total)
-        taxes.append(RegionTax(owner.compile_id, *per_step, is_backward=owner.is_backward))
+        n, lookup_ns, pregraph_ns, prologue_ns, entry_ns = (value / n_steps for value in total)
+        taxes.append(
+            RegionTax(
+                owner.compile_id, n, lookup_ns, pregraph_ns, prologue_ns, entry_ns,
+                is_backward=owner.is_backward,
+            )
+        )  # fmt: skip
     missed_ns = _missed_ns(ranges)
     if sums and missed_ns:
         taxes.append(RegionTax(None, 0.0, missed_ns / n_steps, 0.0, 0.0, 0.0, is_missed=True))
