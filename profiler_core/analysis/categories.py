@@ -12,7 +12,7 @@ import polars as pl
 from profiler_core.analysis.category_rules import RULES
 from profiler_core.analysis.graph_replays.launched import launched_captures
 from profiler_core.analysis.per_name import per_name
-from profiler_core.analysis.threads import thread_axis
+from profiler_core.analysis.threads import placed_launches
 from profiler_core.analysis.work import device_work
 from profiler_core.model.trace import KERNEL, MEMCPY, MEMSET, Trace
 
@@ -139,34 +139,11 @@ def _refined_by_operators(trace: Trace, work: pl.DataFrame, rule: pl.Series) -> 
     ranges = _classified_ranges(trace)
     if launches.height == 0 or ranges.height == 0:
         return rule
-    axis = thread_axis(launches, int(launches["launch_ts_ns"].max()) + 1)  # type: ignore[arg-type]
-    ranges = axis.place(ranges).sort("start", "end", descending=[False, True])
-    launches = (
-        axis.place(
-            launches.select(
-                "row",
-                ts_ns="launch_ts_ns",
-                dur_ns=pl.lit(0, pl.Int64),
-                pid="launch_pid",
-                tid="launch_tid",
-            )
-        )
-        .select("row", key="start")
-        .sort("key")
-    )
-    keys, rows = launches["key"].to_numpy(), launches["row"].to_numpy()
+    placed = placed_launches(launches)
+    ranges = placed.axis.place(ranges).sort("start", "end", descending=[False, True])
     refined = rule.to_numpy().copy()
     for number in ranges["range_rule"].unique().sort():
-        # The outermost ranges of a rule are disjoint: the launches in them are those between a
-        # start and its end, of which few are looked for among many.
-        outermost = ranges.filter(pl.col("range_rule") == number).filter(
-            (pl.col("start") >= pl.col("end").cum_max().shift(1)).fill_null(value=True)
-        )
-        opened = np.searchsorted(keys, outermost["start"].to_numpy(), side="left")
-        closed = np.searchsorted(keys, outermost["end"].to_numpy(), side="left")
-        change = np.bincount(opened, minlength=keys.size + 1)
-        change -= np.bincount(closed, minlength=keys.size + 1)
-        inside = rows[np.cumsum(change[:-1]) > 0]
+        inside = placed.within(ranges.filter(pl.col("range_rule") == number))
         refined[inside] = np.minimum(refined[inside], number)
     return pl.Series("rule", refined)
 

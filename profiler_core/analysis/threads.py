@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 _FEW_THREADS = 8
@@ -38,6 +40,52 @@ class ThreadAxis:
                 pl.when((pl.col("pid") == pid) & (pl.col("tid") == tid)).then(at).otherwise(offset)
             )
         return offset
+
+
+@dataclass(frozen=True)
+class PlacedLaunches:
+    """Launches on an axis of their threads, in order: what lies around them is asked of it."""
+
+    axis: ThreadAxis
+    starts: npt.NDArray[np.int64]  # in order
+    rows: npt.NDArray[np.int64]  # of the events that they launched
+
+    def within(self, ranges: pl.DataFrame) -> npt.NDArray[np.int64]:
+        """The rows of the events whose launch lies in one of the ranges.
+
+        The outermost ranges are disjoint: the launches in them are those between a start and its
+        end, of which few are looked for among many.
+
+        Args:
+            ranges: that `axis` has placed, ordered by start, the longer one first.
+        """
+        outermost = ranges.filter(
+            (pl.col("start") >= pl.col("end").cum_max().shift(1)).fill_null(value=True)
+        )
+        opened = np.searchsorted(self.starts, outermost["start"].to_numpy(), side="left")
+        closed = np.searchsorted(self.starts, outermost["end"].to_numpy(), side="left")
+        change = np.bincount(opened, minlength=self.starts.size + 1)
+        change -= np.bincount(closed, minlength=self.starts.size + 1)
+        return self.rows[np.cumsum(change[:-1]) > 0]
+
+
+def placed_launches(events: pl.DataFrame) -> PlacedLaunches:
+    """The launches of device events.
+
+    Args:
+        events: row, launch_ts_ns, launch_pid and launch_tid; all launched, one at least.
+    """
+    axis = thread_axis(events, int(events["launch_ts_ns"].max()) + 1)  # type: ignore[arg-type]
+    launches = axis.place(
+        events.select(
+            "row",
+            ts_ns="launch_ts_ns",
+            dur_ns=pl.lit(0, pl.Int64),
+            pid="launch_pid",
+            tid="launch_tid",
+        )
+    ).sort("start")
+    return PlacedLaunches(axis, launches["start"].to_numpy(), launches["row"].to_numpy())
 
 
 def thread_axis(launches: pl.DataFrame, end_ns: int) -> ThreadAxis:

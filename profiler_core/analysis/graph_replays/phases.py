@@ -18,6 +18,7 @@ import polars as pl
 
 from profiler_core.analysis.categories import categorise
 from profiler_core.analysis.graph_replays.join import replayed_calls
+from profiler_core.analysis.graph_replays.kinds import Kind, server_kinds
 from profiler_core.analysis.graph_replays.servers import Phase, ServerStep, server_steps
 from profiler_core.analysis.idle import MOST_WAY_NS
 from profiler_core.analysis.intervals import union_ns
@@ -29,21 +30,6 @@ from profiler_core.model.trace import Trace
 # An idle server waits for requests: such a pause is no part of a step, beyond this many times the
 # step's own range on the host.
 _LONGEST_STEP = 3.0
-
-# What a server's engineer asks for, in the order of the columns; the first pattern that a kernel's
-# name fits, else its category, else "rest".
-Kind = Literal["products", "moe", "attention", "communication", "sampling", "rest"]
-_KIND_BY_NAME: tuple[tuple[Kind, str], ...] = (
-    ("moe", r"(?i)moe|expert|matmul_(ogs|scatter)|grouped_gemm|_routing_|bitmatrix|topk_?gating"),
-    ("sampling", r"(?i)sampl|argmax|gumbel|multinomial|top_?k_?top_?p"),
-)
-_KIND_BY_CATEGORY: dict[str, Kind] = {
-    "gemm": "products",
-    "triton_template_gemm": "products",
-    "attention": "attention",
-    "triton_template_attention": "attention",
-    "communication": "communication",
-}
 
 # How the steps reach the device: as one graph each, as several with calls between, call by call, or
 # not all alike.
@@ -98,7 +84,7 @@ def server_phases(trace: Trace) -> tuple[ServerPhase, ...]:
     work = categorise(trace).select(
         "ts_ns", "dur_ns", "launch_ts_ns", "launch_dur_ns", "category",
         is_replayed=per_name(categorise(trace)["launch_name"], is_graph_launch, pl.Boolean),
-        kind=_kinds(categorise(trace)),
+        kind=server_kinds(trace),
     )  # fmt: skip
     number, free_ns = step_of_event(steps, work), _free_ns(work)
     work = work.with_columns(step=pl.Series(number, dtype=pl.Int64)).filter(pl.col("step") >= 0)
@@ -171,18 +157,6 @@ def _free_ns(work: pl.DataFrame) -> int:
         return int(begin_ns)
     left_over = work.head(n_left_over)
     return int(left_over.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item() or 0)
-
-
-def _kinds(work: pl.DataFrame) -> pl.Series:
-    """What part of a server each device event is: an expression over its name and category."""
-    name = pl.col("name").cast(pl.String)
-    by_category = pl.col("category").cast(pl.String).replace_strict(
-        _KIND_BY_CATEGORY, default="rest", return_dtype=pl.String
-    )  # fmt: skip
-    kind = by_category
-    for part, pattern in reversed(_KIND_BY_NAME):
-        kind = pl.when(name.str.contains(pattern)).then(pl.lit(part)).otherwise(kind)
-    return work.select(kind.alias("kind"))["kind"]
 
 
 def _padded(step: ServerStep, sizes: Sequence[int]) -> int | None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from profiler_core.analysis.graph_replays.phases import Bucket, Kind, ServerPhase, StartedAs
+from profiler_core.analysis.graph_replays.kinds import Kind
+from profiler_core.analysis.graph_replays.phases import Bucket, ServerPhase, StartedAs
 from profiler_core.analysis.graph_replays.servers import Phase
 from profiler_core.analysis.rows.table import Cell, Table
 from profiler_core.analysis.wording.sentence import counted
