@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+import polars as pl
+
 from profiler_core.analysis.categories import CATEGORIES, COPIES
 from profiler_core.analysis.finding_rules.op_work import product_work
 from profiler_core.analysis.item import (
@@ -31,6 +33,7 @@ from profiler_core.model.trace import other_names
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.divided import Divided
 from profiler_core.session.dossier.finding import findings_of
+from profiler_core.session.dossier.functions import work_of_runs
 from profiler_core.session.dossier.ledger_runs import ledger_of_run_alone
 from profiler_core.session.dossier.memory_line import lines_in_memory
 from profiler_core.units import format_duration
@@ -111,6 +114,7 @@ def _entries(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
         lines = _lines(divided, compared, _functions(comparison))
         yield from compared.led_beside(run, _once(names, lines))
     yield from _once(names, _lines_in_memory(comparison))
+    yield from _once(names, _called_functions(comparison, candidate))
     yield from _once(names, _products(comparison, candidate))
     yield from _kernels(comparison, candidate)
     for run in range(len(comparison.runs)):
@@ -341,6 +345,29 @@ def _lines_in_memory(comparison: Comparison) -> Iterator[SearchEntry]:
     for lines in lines_in_memory(comparison).values():
         for label, line in lines.items():
             yield SearchEntry("source line", label, line.function, source_item(label))
+
+
+def _called_functions(comparison: Comparison, candidate: int) -> Iterator[SearchEntry]:
+    """Functions that launch work in the baseline or the candidate, by Python calls of the trace."""
+    times: dict[tuple[str, str], dict[int, float]] = {}
+    works = work_of_runs(comparison)
+    for number in dict.fromkeys((0, candidate)):
+        summary = comparison.sides[number].summary
+        if number not in works or summary is None:
+            continue
+        sums = works[number].group_by("place", "function", maintain_order=True)
+        for place, function, ns in sums.agg(pl.col("dur_ns").sum()).iter_rows():
+            times.setdefault((place, function), {})[number] = summary.per_step(ns)
+    is_pair = len(comparison.runs) > 1
+    for (place, function), of_runs in times.items():
+        both = of_runs.get(0), of_runs.get(candidate)
+        is_of_both = candidate > 0 and 0 in works and candidate in works
+        sides = tuple(ns or 0.0 for ns in both) if is_of_both else ()
+        named = comparison.labels[next(iter(of_runs))] if is_pair and not is_of_both else ""
+        yield SearchEntry(
+            "source line", place, function, source_item(place), max(of_runs.values()),
+            sides_ns=sides, runs=named,
+        )  # fmt: skip
 
 
 def _breaks(comparison: Comparison, run: int) -> Iterator[SearchEntry]:

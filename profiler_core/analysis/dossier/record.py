@@ -51,7 +51,7 @@ class Related:
 
 RelationKind = Literal[
     "became", "kernels", "operators", "modules", "members", "breaks", "skips", "parts", "steps",
-    "called", "ranks",
+    "called", "ranks", "functions",
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from typing import NamedTuple
 
 # A folder named torch may be anybody's (/opt/torch/model.py); with what torch keeps in it, it is
 # the framework. Generated code lies in Inductor's cache, our own child in capture/child.
@@ -26,15 +27,28 @@ def place(file: str, line: int | str) -> str:
     return f"{file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}"
 
 
-def function_of(call: str) -> str | None:
-    """`resnet.py:143 forward` of a Python call in a trace, by the line where the function begins.
+class UserFunction(NamedTuple):
+    """A function of the user's code."""
+
+    place: str  # `resnet.py:143`, where it begins
+    name: str
+
+
+def user_function(call: str) -> UserFunction | None:
+    """The function of a Python call in a trace, by the line where it begins.
 
     None for a function of the framework, a built-in one, and the call of a module.
     """
     frame = _CALL.match(call)
     if frame is None or is_framework(frame["file"]):
         return None
-    return f"{place(frame['file'], frame['line'])} {frame['function']}"
+    return UserFunction(place(frame["file"], frame["line"]), frame["function"])
+
+
+def function_of(call: str) -> str | None:
+    """The same as `resnet.py:143 forward`."""
+    function = user_function(call)
+    return None if function is None else f"{function.place} {function.name}"
 
 
 def n_shared(paths: Collection[tuple[str, ...]]) -> int:

@@ -1,6 +1,7 @@
 """What a dossier says in sentences: how near the device's limits, and what cannot be known."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from profiler_core.analysis.dossier.record import Launch, RunTime
 from profiler_core.analysis.dossier.roofline import Roofline
@@ -27,7 +28,12 @@ from profiler_core.units import (
     format_share,
 )
 
-NEEDS_LOG = "that takes the compiled run's structured log (TORCH_TRACE)."
+_A_LOG = "the compiled run's structured log (TORCH_TRACE)"
+NEEDS_LOG = f"that takes {_A_LOG}."
+LINE_OF_FUNCTION = "Python calls in a trace have the line where a function begins."
+# The functions of the user's that call a thing are known; calls are recorded, and none is around
+# it; none are recorded.
+PythonCalls = Literal["around", "elsewhere", ""]
 TRANSFER_ALONE = (
     "Its times count the transfer alone: waiting for other ranks, which the "
     "timeline shows as part of a call, is left out."
@@ -132,6 +138,7 @@ def missing_of_kernel_groups(
     has_sources: bool,
     has_modules: bool,
     has_log: bool,
+    calls: PythonCalls = "",
     is_cut: bool = False,
 ) -> tuple[str, ...]:
     """One sentence for each thing that the ledger does not tell of a kernel.
@@ -148,7 +155,7 @@ def missing_of_kernel_groups(
         (has_ledger, f"What it was before or became is not known: that takes {takes}."),
         (in_groups or not has_ledger, "No fusion group has it: it runs outside of the profiled "
          "steps."),
-        (has_sources or not in_groups, unknown_line(has_log=has_log)),
+        (has_sources or not in_groups, unknown_line(has_log=has_log, calls=calls)),
         (has_modules or not in_groups, _unknown_module(has_log=has_log)),
     )  # fmt: skip
     return tuple(sentence for known, sentence in sentences if not known)
@@ -282,13 +289,14 @@ def missing_of_group(
     has_traffic: bool,
     has_counters: bool,
     has_arguments: bool,
+    calls: PythonCalls = "",
     takes_lists: bool = False,
     has_unsized_list: bool = False,
 ) -> tuple[str, ...]:
     """One sentence for each part of a group's dossier that these files do not tell."""
     code = "the log names no call for it." if has_log else NEEDS_LOG
     sentences = (
-        (has_sources, unknown_line(has_log=has_log)),
+        (has_sources, unknown_line(has_log=has_log, calls=calls)),
         (has_module, _unknown_module(has_log=has_log)),
         (has_code or not runs_compiled, f"What was generated for it is not known: {code}"),
         (has_traffic, "How many bytes it moves is not known: " + (
@@ -311,6 +319,7 @@ def missing_of_operator(
     has_sources: bool,
     has_modules: bool,
     has_log: bool,
+    calls: PythonCalls = "",
     has_unsized_list: bool = False,
 ) -> tuple[str, ...]:
     """One sentence for each part of an operator's dossier that these files do not tell.
@@ -325,7 +334,7 @@ def missing_of_operator(
         (has_arguments or not has_unsized_list, _NO_LONG_LISTS),
         (has_calls, "Inputs are not known: no call of it that starts work is in the traces, as "
          "the replay of a CUDA graph has none."),
-        (has_sources, unknown_line(has_log=has_log)),
+        (has_sources, unknown_line(has_log=has_log, calls=calls)),
         (has_modules, _unknown_module(has_log=has_log)),
     )  # fmt: skip
     return tuple(sentence for known, sentence in sentences if not known)
@@ -351,9 +360,25 @@ def missing_of_some(groups: Sequence[FusionGroup], *, has_log: bool) -> tuple[st
     return tuple(sentences)
 
 
-def unknown_line(*, has_log: bool) -> str:
-    """That no line is known, and why."""
-    return f"Which line it comes from is not known: {_no_line('it', has_log=has_log)}"
+def unknown_line(*, has_log: bool, calls: PythonCalls) -> str:
+    """That no line is known, and why.
+
+    Args:
+        has_log: of the candidate's compiler.
+        calls: what Python calls in the traces tell of it.
+    """
+    if calls == "around":
+        why = LINE_OF_FUNCTION
+    elif has_log:
+        why = _no_line("it", has_log=True)
+    elif calls == "elsewhere":
+        why = f"no Python call of your code is around it, and a line takes {_A_LOG}."
+    else:
+        why = (
+            f"that takes {_A_LOG}; Python calls in the trace (with_stack=True) tell the function "
+            "that calls it."
+        )
+    return f"Which line it comes from is not known: {why}"
 
 
 def _no_line(them: str, *, has_log: bool) -> str:

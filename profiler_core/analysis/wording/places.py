@@ -6,15 +6,17 @@ from profiler_core.analysis.memory.by_line import LineMemory
 from profiler_core.analysis.module_functions import ModuleFunctions
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.span import Span
-from profiler_core.analysis.wording.dossier import NEEDS_LOG, unknown_line
+from profiler_core.analysis.wording.dossier import (
+    LINE_OF_FUNCTION,
+    NEEDS_LOG,
+    PythonCalls,
+    unknown_line,
+)
 from profiler_core.analysis.wording.sentence import capitalised, listed
 from profiler_core.units import format_bytes, format_count, format_duration
 
 _MOST_LINES = 4  # in a sentence, or functions
-_LINES_OF_FUNCTIONS = (
-    "Which line it comes from is not known: Python calls in a trace have the line where a function "
-    "begins."
-)
+LINES_IN_A_FUNCTION = f"What each line of it takes is not known: {LINE_OF_FUNCTION}"
 
 
 def listed_whole(what: str, may: str, runs: Sequence[str] = ()) -> str:
@@ -100,6 +102,17 @@ def functions_about(functions: Mapping[str, ModuleFunctions], n_runs: int) -> tu
     )
 
 
+def function_about(names: Sequence[str]) -> str:
+    """What a place is where a function of the user's begins, and what of its time is counted."""
+    begins = (
+        f"the function {names[0]} begins" if len(names) == 1 else f"functions begin: {_some(names)}"
+    )
+    return (
+        f"Here {begins}. Its time is of what it launches itself, without what other functions of "
+        "your code launch that it calls."
+    )
+
+
 def line_about(
     others: Sequence[str], unplaced_ns: Sequence[float], span: Span, *, is_pair: bool
 ) -> tuple[str, ...]:
@@ -132,13 +145,13 @@ def missing_of_place(
     has_code: bool,
     runs_generated: bool,
     has_sources: bool,
-    has_functions: bool,
+    calls: PythonCalls,
 ) -> tuple[str, ...]:
     """One sentence for each part of a module's or a line's dossier that is not known."""
     code = "the log names no call for it." if has_log else NEEDS_LOG
     sentences = (
         (has_code or not runs_generated, f"What was generated for it is not known: {code}"),
-        (has_sources, _LINES_OF_FUNCTIONS if has_functions else unknown_line(has_log=has_log)),
+        (has_sources, unknown_line(has_log=has_log, calls=calls)),
     )
     return tuple(sentence for known, sentence in sentences if not known)
 

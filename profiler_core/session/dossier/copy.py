@@ -30,6 +30,7 @@ from profiler_core.model.trace import one_name
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.calls_in_run import CallsInRun, longest_calls
 from profiler_core.session.dossier.common import peaks_of_run, related_groups, slowest_first
+from profiler_core.session.dossier.functions import functions_of_kernel
 from profiler_core.session.dossier.kernel import kernel_dossier, missing_of_groups
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, groups_of_kernel
 from profiler_core.session.dossier.where import modules_at, places_of_kernel, runs_at, sources_at
@@ -64,6 +65,7 @@ def _copy_dossier(comparison: Comparison, item: Item, row: KernelRow, run: int |
     shown, numbers = groups_of_kernel(comparison, row.name, item.of or run)
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
     places = places_of_kernel(comparison, row.name)
+    functions = functions_of_kernel(comparison, row.name)
     return Dossier(
         item=item,
         kind="memset" if is_memset else "copy",
@@ -79,14 +81,14 @@ def _copy_dossier(comparison: Comparison, item: Item, row: KernelRow, run: int |
         modules=modules_at(places),
         runs_at=runs_at(places),
         rooflines=_rooflines(present),
-        relations=_relations(shown, numbers),
+        relations=(*_relations(shown, numbers), *functions),
         sources=sources_at(places),
         arguments=tuple(entry for side in present for entry in side.arguments),
         launches=_launches(present),
         durations_ns=tuple(side.calls.dur_ns for side in sides),
         on_timeline=longest_calls(present),
         missing=(
-            *missing_of_groups(comparison, shown, groups),
+            *missing_of_groups(comparison, shown, groups, functions),
             *(without_bytes(side.label) for side in present if side.copied is None),
         ),
     )

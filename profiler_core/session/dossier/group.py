@@ -33,6 +33,7 @@ from profiler_core.session.dossier.common import (
     source_lines,
     times_of_groups,
 )
+from profiler_core.session.dossier.functions import functions_of_group, python_calls
 from profiler_core.session.dossier.group_arguments import (
     arguments_of_group,
     group_takes_lists,
@@ -66,6 +67,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
     rooflines = tuple(line for line in (before, after) if line is not None)
     products = of_pair.products(number)
     code, shown = pair.candidate.code, LedgerRuns.of_pair(pair)
+    functions = functions_of_group(comparison, pair, number)
     arguments = arguments_of_group(pair, number, of_pair.recorded(number))
     generated = generated_of_groups(code, [group]) if code is not None else ()
     return Dossier(
@@ -90,6 +92,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
             *_members(pair, folded, number),
             kernels_of_groups(shown, [group]),
             operators_of_groups(shown, [group]),
+            *functions,
         ),
         sources=source_lines(pair.candidate, [group]),
         arguments=arguments,
@@ -102,6 +105,7 @@ def group_dossier(comparison: Comparison, item: Item) -> Dossier:
             has_code=bool(generated),
             runs_compiled=bool(group.candidate.kernels) and shown.may_be_generated,
             has_log=code is not None,
+            calls=python_calls(comparison, functions),
             has_traffic=any(line.bytes_moved is not None for line in rooflines),
             has_counters=pair.measured is not None,
             has_arguments=bool(arguments),

@@ -25,6 +25,7 @@ from profiler_core.analysis.dossier.record import (
     Arguments,
     Dossier,
     Launch,
+    Relation,
     RunTime,
 )
 from profiler_core.analysis.dossier.replayed_kernel import replayed_products
@@ -57,6 +58,7 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.beside_collectives import share_of_kernel, told_beside
 from profiler_core.session.dossier.calls_in_run import CallsInRun, longest_calls
 from profiler_core.session.dossier.common import are_in_one_precision, peaks_of_run, related_groups
+from profiler_core.session.dossier.functions import functions_of_kernel, python_calls
 from profiler_core.session.dossier.its_place import about_its_place
 from profiler_core.session.dossier.ledger_runs import (
     LedgerRuns,
@@ -94,6 +96,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
     places = places_of_kernel(comparison, row.name)
     generated_calls = [call for side in present for call in side.generated_calls]
+    functions = functions_of_kernel(comparison, row.name)
     recorded = tuple(entry for side in present for entry in side.arguments)
     arguments = with_outputs(recorded, generated_calls)
     computes = what_computes([op for side in present for op in side.products])
@@ -117,7 +120,10 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         modules=modules_at(places),
         runs_at=runs_at(places),
         rooflines=rooflines,
-        relations=() if pair is None else (related_groups(pair, numbers),),
+        relations=(
+            *(() if pair is None else (related_groups(pair, numbers),)),
+            *functions,
+        ),
         sources=sources_at(places),
         arguments=arguments,
         launches=launches,
@@ -126,7 +132,7 @@ def kernel_dossier(comparison: Comparison, item: Item, run: int | None = None) -
         generated=generated_of_calls(generated_calls),
         on_timeline=longest_calls(sides),
         missing=(
-            *missing_of_groups(comparison, shown, groups),
+            *missing_of_groups(comparison, shown, groups, functions),
             *_missing_of_runs(
                 sides,
                 arguments,
@@ -179,7 +185,10 @@ def _about(
 
 
 def missing_of_groups(
-    comparison: Comparison, shown: LedgerRuns | None, groups: Sequence[FusionGroup]
+    comparison: Comparison,
+    shown: LedgerRuns | None,
+    groups: Sequence[FusionGroup],
+    functions: tuple[Relation, ...],
 ) -> tuple[str, ...]:
     """What the ledger does not tell of a kernel, copy or memset: a sentence for each thing."""
     has_log = shown is not None and shown.told_by.code is not None
@@ -189,6 +198,7 @@ def missing_of_groups(
         has_sources=any(group.sources for group in groups),
         has_modules=any(group.module for group in groups),
         has_log=has_log,
+        calls=python_calls(comparison, functions),
         is_cut=any(side.is_cut for side in comparison.sides),
     )
     return (*missing, *missing_of_some(groups, has_log=has_log))

@@ -14,6 +14,7 @@ from profiler_core.analysis.item import Item, kernel_item, name_key, operator_it
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow, naming_side
 from profiler_core.analysis.wording.dossier import (
+    PythonCalls,
     copies_about,
     missing_of_operator,
     missing_of_some,
@@ -35,6 +36,7 @@ from profiler_core.session.dossier.common import (
     related_groups,
     slowest_first,
 )
+from profiler_core.session.dossier.functions import functions_of_operator, python_calls
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
 from profiler_core.session.dossier.where import sources_of_operator
 from profiler_core.session.pair import Pair
@@ -65,6 +67,7 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         others = {run: of_run for run, of_run in became.items() if run != pair.number + 1}
         further, of_others = _of_others(comparison, others, name, own)
         about += of_others
+    functions = functions_of_operator(comparison, name)
     counted_ns = {time.label: time.time_ns for time in (*times, *further)}
     callers = {  # of runs whose time is that of its calls, and not what the ledger has of it
         time.label: names
@@ -94,12 +97,17 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         relations=(
             *((related_groups(pair, numbers),) if pair is not None else ()),
             *_calling(callers),
+            *functions,
             _kernels(comparison, works, became),
         ),
         sources=sources_of_operator(shown.told_by, groups, name) if shown is not None else (),
         arguments=_arguments(comparison, works),
         missing=_missing(
-            named, shown, groups, became_elsewhere=bool(callers) or not comparison.pairs
+            named,
+            shown,
+            groups,
+            python_calls(comparison, functions),
+            became_elsewhere=bool(callers) or not comparison.pairs,
         ),
     )
 
@@ -124,6 +132,7 @@ def _missing(
     calls: Sequence[OpWork],
     shown: LedgerRuns | None,
     groups: Sequence[FusionGroup],
+    calls_of_code: PythonCalls,
     *,
     became_elsewhere: bool,
 ) -> tuple[str, ...]:
@@ -139,6 +148,7 @@ def _missing(
         has_sources=not groups or any(group.sources for group in groups),
         has_modules=not in_modules or any(group.module for group in in_modules),
         has_log=has_log,
+        calls=calls_of_code,
     )
     return (*missing, *missing_of_some(groups, has_log=has_log))
 

@@ -34,6 +34,7 @@ from profiler_core.session.dossier.common import (
     source_lines,
     times_of_groups,
 )
+from profiler_core.session.dossier.functions import function_dossier, python_calls
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of
 from profiler_core.session.dossier.memory_line import caller_dossier
 from profiler_core.session.dossier.where import sources_of_modules
@@ -53,7 +54,7 @@ class Place:
     about: tuple[str, ...] = ()
     works_for: str = ""  # what its groups do besides: "work for other modules"; "": nothing
     modules: Relation | None = None  # in it
-    has_functions: bool = False  # are those known in whose calls it runs?
+    functions: tuple[str, ...] = ()  # in whose calls it runs, in sentences
     paths: tuple[str, ...] = ()  # of a module, or of those that are one row together
 
 
@@ -73,15 +74,19 @@ def module_dossier(comparison: Comparison, item: Item) -> Dossier:
 def source_dossier(comparison: Comparison, item: Item) -> Dossier:
     """A line of code; of one that only calls such lines what a memory snapshot says.
 
+    Of a line where a function of the user's begins what that function launches.
+
     Raises:
-        NothingToAnalyse: no group comes from it, and no snapshot has it.
+        NothingToAnalyse: no group comes from it, no snapshot has it, and no such function begins
+            there.
     """
     shown = list(ledgers_of(comparison, item.of))
     if not any(_line_place(each, item).numbers for each in shown):
         first = shown[:1]
         caller = caller_dossier(comparison, item, lambda line: _times_in_groups(first, line))
-        if caller is not None:
-            return caller
+        told = caller if caller is not None else function_dossier(comparison, item)
+        if told is not None:
+            return told
     return _of_place(
         comparison,
         item,
@@ -136,7 +141,7 @@ def _module_place(shown: LedgerRuns, item: Item, in_last: str) -> Place:
         (*functions, *module_about(row, zip(shown.labels, shown.sides, strict=True), tree.span)),
         "" if is_whole else "work for other modules",
         None if shown.pair is not None else _modules_in(shown, row),
-        has_functions=bool(functions),
+        functions=functions,
         paths=row.members or (row.path,),
     )
 
@@ -232,8 +237,8 @@ def _of_place(
             runs_generated=(
                 any(map(_is_generated, groups)) if shown.pair is None else shown.may_be_generated
             ),
-            has_sources=bool(sources) or (shown.pair is not None and not place.has_functions),
-            has_functions=place.has_functions,
+            has_sources=bool(sources) or (shown.pair is not None and not place.functions),
+            calls=python_calls(comparison, place.functions),
         ),
     )
 

@@ -46,6 +46,7 @@ _RELATIONS = {
     "steps": "Waited in each step",
     "called": "Lines that it calls",
     "ranks": "Ranks",
+    "functions": "Functions that call it, slowest first",
 }
 
 # What one of these starts has many names, so its calls are not one thing that could be counted.
