@@ -14,6 +14,7 @@ _CALLS = (
     ("<built-in method neg of type object at 0x7f>", 45, 30),
     ("/home/me/net.py(90): nothing", 130, 0),
     ("/home/me/impl.py(5): own", 355, 60),
+    ("/home/me/net.py(95): late", 495, 8),  # ends after that which calls it, as clocks are rounded
 )
 # (name, thread, begin, length)
 _OPERATORS = (
@@ -22,6 +23,7 @@ _OPERATORS = (
     ("aten::add", 1, 320, 20),
     ("net::own", 1, 350, 70),  # runs Python
     ("aten::mul", 1, 360, 20),
+    ("aten::sum", 1, 690, 20),
     ("MulBackward0", 2, 600, 40),
     ("aten::mul", 2, 610, 20),
 )
@@ -31,6 +33,7 @@ _KERNELS = (
     ("mul_kernel", 1, 130, 11),
     ("add_kernel", 1, 330, 13),
     ("mul_kernel", 1, 370, 17),
+    ("sum_kernel", 1, 700, 23),  # outside of the user's code
     ("gradient_kernel", 2, 620, 19),
 )
 
