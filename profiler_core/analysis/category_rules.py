@@ -25,7 +25,7 @@ RULES: tuple[Rule, ...] = (
     # Names that are certain, whatever the operator.
     Rule(
         "kernel",
-        r"nccl|rccl|oneccl|nvshmem|deep_ep::|cross_device_reduce|multimem_|"
+        r"nccl|rccl|oneccl|nvshmem|deep_ep::|ep::(intra|inter)node|cross_device_reduce|multimem_|"
         r"(one|two)_shot_all_reduce|symm_mem|all_?reduce_(fusion|prototype)|quick_?reduce::|"
         r"reduce_scatter_cross_device|trtllm_allreduce",
         "communication",

@@ -818,6 +818,29 @@ def test_a_host_that_sets_the_device_up_is_not_told_to_launch_less():
     assert finding.advice.startswith("Profile later")
 
 
+@pytest.mark.parametrize(
+    ("name", "is_told"),
+    [
+        # deepseek-ai/profile-data, train.json: 75 ms of FP8 "in 32 bits, by their names".
+        ("dpsk::grouped_gemm::fp8_dptp128c_acc::GemmKernel<4096u, 7168u>", False),
+        ("fused_matmul_of_somebody", False),  # nobody says in which type
+        ("volta_scudnn_128x64_relu_interior_nn_v1", True),
+        ("Cijk_Ailk_Bljk_SB_MT64x64x8_SE_K1", True),
+        ("Cijk_Ailk_Bljk_BBS_BH_MT64x64x8_SE_K1", False),
+    ],
+)
+def test_products_are_in_32_bits_where_names_or_types_say_it(name, is_told):
+    case = facts("bert/reduce-overhead")  # a replay: no operators, so no types
+    renamed = tuple(
+        replace(kernel, name=name) if kernel.category in PRODUCT_CATEGORIES else kernel
+        for kernel in case.summary.kernels
+        if kernel.category != "attention"
+    )
+    record = msgspec.structs.replace(case.record, spec={})
+    edited = replace(case, record=record, summary=replace(case.summary, kernels=renamed))
+    assert (half_precision(edited) is not None) == is_told
+
+
 def test_bfloat16_is_not_advised_where_no_tensor_core_has_it():
     case = facts(*BERT)
     assert "torch.bfloat16" in keys(case)["half_precision"].advice

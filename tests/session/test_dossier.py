@@ -219,6 +219,27 @@ def test_units_that_a_replay_mixes_have_no_peak_either() -> None:
         assert {line.units for line in lines} == units
 
 
+def test_gradients_on_two_units_have_no_peak() -> None:
+    """Of conv2's, by TF32 and by an FFT in fp32, "26 % of the fp32 peak" was told."""
+    pairs = Comparison.open([SAMPLE / "eager", SAMPLE / "reduce-overhead"])
+    groups = pairs.pairs[0].ledger.groups
+    (number,) = (
+        n
+        for n, group in enumerate(groups)
+        if group.title == "convolution_backward" and group.module == "conv2"
+    )
+    (eager, *_) = dossier(pairs, group_item(1, number)).rooflines
+    assert (eager.label, eager.units, eager.compute_share) == ("eager", None, None)
+
+
+def test_a_line_may_not_be_what_prepares_a_replay() -> None:
+    """Each line of bert's said that 1.47 µs of no known line may be its: copies of inputs."""
+    folder = SAMPLE.parent / "bert"
+    runs = Comparison.open([folder / run for run in ("eager", "reduce-overhead")])
+    made = dossier(runs, source_item("activations.py:89"))
+    assert not any("of which no line is known" in sentence for sentence in made.about)
+
+
 def test_what_adds_up_a_product_s_parts_has_no_operations_to_miss() -> None:
     """A split-K reduction was said to lack operations that the product's own kernel has."""
     line = Roofline("default", 20_000, 4e6, 2e11, 0.04, fits_cache=True, device="H200")

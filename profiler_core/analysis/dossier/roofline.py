@@ -241,6 +241,8 @@ def _units(products: Sequence[OpWork], kernel: str) -> Units | None:
         return "16-bit Tensor Core"
     names = {kernel} if kernel else {name for op in products for name in _computing(op)}
     tensor = {uses_tensor_cores(name, "") for name in names}
+    if len(tensor) > 1:  # a part whose name does not tell leaves it to the others
+        tensor.discard(None)
     if len(tensor) != 1:
         return None
     (on_tensor_cores,) = tensor
@@ -250,9 +252,7 @@ def _units(products: Sequence[OpWork], kernel: str) -> Units | None:
 
 
 def _computing(op: OpWork) -> Iterable[str]:
-    """The kernels that compute a product; of a replay's, which has no calls, all of its group."""
-    if op.rows:
-        return (op.kernel,)
+    """The kernels that compute a product: of a transform all its parts, of a replay its group's."""
     names = {name for parts in op.parts for name, _ in parts if not is_product_helper(name)}
     return names or (op.kernel,)
 

@@ -7,8 +7,10 @@ from profiler_core.analysis.finding_rules.facts import (
     Rule,
     kernel_items,
 )
+from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import other_type, roofline
-from profiler_core.analysis.product_precision import HALF_NAME
+from profiler_core.analysis.kernels import KernelTotal
+from profiler_core.analysis.product_precision import named_bits, names_other_type
 from profiler_core.analysis.span import spanned
 from profiler_core.units import format_duration
 
@@ -19,15 +21,9 @@ def half_precision(facts: Facts) -> Finding | None:
     """Products in fp32 or TF32 where halves would do twice as much."""
     if not facts.on_gpu:
         return None
-    products = facts.kernels(*PRODUCT_CATEGORIES, "attention")
-    halves = {op.kernel for op in facts.products if op.in_halves}
-    wide = tuple(
-        kernel
-        for kernel in products
-        if kernel.name not in halves and not HALF_NAME.search(kernel.name)
-    )
-    time = facts.per_step(wide)
     precision = str(facts.record.spec.get("precision") or "")
+    wide = _wide(facts, precision)
+    time = facts.per_step(wide)
     if "16" in precision or time < _LEAST * facts.step_ns:
         return None
     peak = facts.peaks.half_flops if facts.peaks else None
@@ -42,7 +38,7 @@ def half_precision(facts: Facts) -> Finding | None:
         title=f"{_how_much(time / facts.step_ns)} of the {spanned(facts.span)} is matrix "
         "products in 32 bits.",
         evidence=f"{format_duration(time)} {facts.span} ({facts.share_text(time)}) in "
-        f"kernels that compute in 32 bits, by their names. {basis}",
+        f"kernels that compute in 32 bits, by names or types. {basis}",
         advice=f"Try torch.autocast('cuda', torch.{_half_type(facts)}), and check the results.",
         page="kernels",
         prediction=prediction,
@@ -50,6 +46,31 @@ def half_precision(facts: Facts) -> Finding | None:
         items=kernel_items(kernel.name for kernel in wide),
         filters=facts.evidence_alone("half_precision"),
     )
+
+
+def _wide(facts: Facts, precision: str) -> tuple[KernelTotal, ...]:
+    """Kernels of products and attention in 32 bits, by what their operators are handed or by name.
+
+    A kernel of which neither says it, such as a template, is one where the run's record does.
+    """
+    products = [op for op in facts.products if op.flops is not None]
+    halves = {op.kernel for op in products if op.in_halves}
+    floats = {name for op in products if _is_wide(op) for parts in op.parts for name, _ in parts}
+    is_recorded = precision in ("fp32", "tf32")
+    return tuple(
+        kernel
+        for kernel in facts.kernels(*PRODUCT_CATEGORIES, "attention")
+        if kernel.name not in halves
+        and not names_other_type(kernel.name)
+        and (
+            named_bits(kernel.name) == 32
+            or (named_bits(kernel.name) is None and (is_recorded or kernel.name in floats))
+        )
+    )
+
+
+def _is_wide(op: OpWork) -> bool:
+    return "float" in op.types and not op.in_halves
 
 
 def _half_type(facts: Facts) -> str:

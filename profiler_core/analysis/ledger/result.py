@@ -195,6 +195,11 @@ class FusionGroup:
         return total / max(1, self.class_steps[side])
 
     @property
+    def serves_replay(self) -> bool:
+        """Does it only prepare the replay of a CUDA graph? Then no line of a model is behind it."""
+        return COPIES_INPUTS in self.notes or SEEDS_REPLAY in self.notes
+
+    @property
     def became(self) -> Became:
         """What it takes in the candidate, against the baseline; "" where one side has nothing."""
         before, after = self.baseline_step_ns, self.candidate_step_ns

@@ -179,7 +179,11 @@ def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
     )
     title = next(iter(label_of.values()), item.key)
     others = {label: None for group in own for label, _ in lines_of(group) if label != title}
-    nowhere = [group for group in groups if not group.sources and group.phase != "update"]
+    nowhere = [
+        group
+        for group in groups
+        if not group.sources and group.phase != "update" and not group.serves_replay
+    ]
     unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
     span = shown.divided.ledger.span
     about = line_about(tuple(others), unplaced_ns, span, is_pair=shown.pair is not None)
