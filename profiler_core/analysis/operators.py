@@ -233,11 +233,18 @@ def _called(op: str, named: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(each for each in named if operator(each) == operator(op))
 
 
+def _gradients(name: str) -> set[str]:
+    """What the gradient of an operator may be called."""
+    return {f"{prefix}{name}_backward" for prefix in ("", "native_", "cudnn_")}
+
+
 def _computed(op: str, named: Mapping[str, float], with_own: set[str]) -> tuple[str, ...]:
     """The named operators that a kernel computes, those with kernels of their own at last."""
     if op in named:
         return (op,)
     listed = operators_of_kernel(op)
+    # A gradient's kernel lists what it computes again of the forward: that is the gradient's work.
+    listed -= {each for each in listed if _gradients(each) & listed}
     commons = {each: operator(each) for each in named}
     is_told = listed - _BESIDE <= set(commons.values())
     told = [each for each, common in commons.items() if is_told and common in listed]

@@ -77,6 +77,22 @@ def test_an_operators_own_kernels_are_its_own_beside_a_fused_one(order):
 
 
 @ORDERS
+def test_what_a_gradients_kernel_computes_again_is_the_gradients_work(order):
+    """Half of a layer norm's gradients counted for add_: their kernels list the norm as well."""
+    group = (
+        a_side(aten__native_layer_norm_backward=50, aten__add_=50),
+        a_side(
+            triton_red_fused_native_layer_norm_native_layer_norm_backward_view_4=40,
+            triton_per_fused_add_native_layer_norm_native_layer_norm_backward_5=20,
+        ),
+    )
+    assert times_of(a_ledger(group, order=order), order) == {
+        "native_layer_norm_backward": (50, 50),
+        "add_": (50, 10),
+    }
+
+
+@ORDERS
 def test_an_eager_run_names_the_rows_on_either_side(order):
     """With a compiled baseline its kernels were the rows, among which eager's were divided."""
     groups = (

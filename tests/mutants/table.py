@@ -233,9 +233,9 @@ MUTANTS = (
         ("test_categories.py",),
     ),
     Mutant(
-        "categories.py", "a range ends before what is launched at its end",
-        'closed = np.searchsorted(keys, outermost["end"].to_numpy(), side="left")',
-        'closed = np.searchsorted(keys, outermost["end"].to_numpy(), side="right")',
+        "threads.py", "a range ends before what is launched at its end",
+        'closed = np.searchsorted(self.starts, outermost["end"].to_numpy(), side="left")',
+        'closed = np.searchsorted(self.starts, outermost["end"].to_numpy(), side="right")',
         ("test_categories.py",),
     ),
     Mutant(
