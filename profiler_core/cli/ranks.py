@@ -146,8 +146,10 @@ def _text(placed: PlacedJob) -> str:
                 row.idle_ns, row.communication_ns,
             )),
             format_share(row.overlap_share),
-            format_duration(row.waited_ns),
-            format_duration(row.made_wait_ns),
+            *(
+                format_duration(None if job.wait_share is None else waited_ns)
+                for waited_ns in (row.waited_ns, row.made_wait_ns)
+            ),
         ]
         for row in sorted(job.ranks, key=lambda row: -row.made_wait_ns)[:_SHOWN_RANKS]
     ]  # fmt: skip

@@ -37,6 +37,13 @@ def test_a_folder_of_two_jobs_is_compared_eager_first(traces, capsys):
         assert None not in values[key], key
 
 
+def test_one_rank_alone_neither_waits_nor_makes_wait(traces, capsys):
+    """ "Who waits for whom cannot be told from one rank", and "waited 0 ns" below it."""
+    assert main(["ranks", str(traces / "eager" / "rank0.json.gz")]) == 0
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("rank 0"))
+    assert row.split()[-2:] == ["–", "–"]
+
+
 def test_a_zip_of_two_jobs_is_compared_too(traces, tmp_path, capsys):
     with zipfile.ZipFile(tmp_path / "jobs.zip", "w") as archive:
         for file in traces.rglob("*.gz"):

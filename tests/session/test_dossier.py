@@ -240,6 +240,15 @@ def test_a_line_may_not_be_what_prepares_a_replay() -> None:
     assert not any("of which no line is known" in sentence for sentence in made.about)
 
 
+def test_a_kernel_of_a_replay_is_no_operator_without_time() -> None:
+    """Alone, the dearest "operator" of a replay "takes no time in any of these runs"."""
+    runs = Comparison.open([SAMPLE.parent / "resnet50" / "reduce-overhead"])
+    name = next(row.name for row in runs.kernels if row.name.startswith("triton_"))
+    made = dossier(runs, operator_item(name))
+    assert made.kind == "kernel"
+    assert made.times[0].time_ns == dossier(runs, kernel_item(name)).times[0].time_ns > 0
+
+
 def test_what_adds_up_a_product_s_parts_has_no_operations_to_miss() -> None:
     """A split-K reduction was said to lack operations that the product's own kernel has."""
     line = Roofline("default", 20_000, 4e6, 2e11, 0.04, fits_cache=True, device="H200")

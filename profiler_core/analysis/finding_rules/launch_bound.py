@@ -11,6 +11,8 @@ _OUTSIDE = "what the host needs to work outside of graphs is not told by what it
 _NOT_COMPILED = "what a compiled step leaves to the host shows only in a compiled run"
 _UNKNOWN = "whether it was compiled, and with which settings, is not said by its files"
 _UNKNOWN_SETTINGS = "with which settings it was compiled is not said by its files"
+_LOADING = "how long the device would wait beside more workers is not told by what one loaded"
+_ONCE = "what is set up once is no part of a step"
 _LEAST_IDLE = 0.15  # of the step
 # Launches per step that come with a replay: copies of inputs into the graph's own memory.
 _A_REPLAYS_OWN = 2
@@ -32,18 +34,41 @@ def launch_bound(facts: Facts) -> Finding | None:
         return None
     n = facts.summary.per_step(facts.summary.n_launches or 0)
     share = format_share_of(facts.host_idle_ns, facts.step_ns)
-    prediction = _prediction(facts)
+    other = _other_than_launching(facts)
+    prediction = (
+        _prediction(facts) if other is None else facts.at_most(facts.host_idle_ns, other[0])
+    )
     return Finding(
         key="launch_bound",
-        change=facts.replayed,
+        change=facts.replayed if other is None else None,
         title="The device waits for the host.",
         evidence=f"{format_duration(facts.host_idle_ns)} of "
         f"{format_duration(facts.step_ns)} {facts.span} ({share}, {facts.clock}), {n:.0f} launches "
         f"{facts.span}{_graphs(facts)}; the host's time: {_what_for(facts)}.",
-        advice=_advice(facts, prediction),
+        advice=_advice(facts, prediction) if other is None else other[1],
         page="timeline",
         prediction=prediction,
     )
+
+
+def _other_than_launching(facts: Facts) -> tuple[str, str] | None:
+    """(Why its cost is a bound, what to do) where most of the host's time is no launching."""
+    most = max(_DOING, key=lambda key: facts.shares.get(key, 0.0))
+    if facts.shares.get(most, 0.0) <= facts.host_idle_ns / 2:
+        return None
+    if most == "idle_host_data_loader":
+        return _LOADING, (
+            "Load batches ahead of the step: num_workers of the DataLoader, persistent_workers and "
+            "pin_memory, or cheaper transforms. CUDA graphs do not help a device that waits for "
+            "data."
+        )
+    if most == "idle_host_setup":
+        return _ONCE, (
+            "Profile later: what is set up once (context, modules, the allocator's first segments) "
+            "is no part of a step; torch.profiler.schedule has a warm-up for it. If each step "
+            "reserves memory, try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
+        )
+    return None
 
 
 def _prediction(facts: Facts) -> Prediction:
@@ -81,12 +106,6 @@ def _what_for(facts: Facts) -> str:
 
 
 def _advice(facts: Facts, prediction: Prediction) -> str:
-    if facts.shares.get("idle_host_setup", 0.0) > facts.host_idle_ns / 2:
-        return (
-            "Profile later: what is set up once (context, modules, the allocator's first segments) "
-            "is no part of a step; torch.profiler.schedule has a warm-up for it. If each step "
-            "reserves memory, try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
-        )
     if not facts.is_inductors:
         return "Batch more work into a step, or let fewer parts of the model fall back to PyTorch."
     if facts.summary.n_graph_launches or facts.mode in GRAPH_MODES:

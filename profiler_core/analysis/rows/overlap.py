@@ -28,7 +28,7 @@ def overlap_table(result: Overlap) -> Table:
 def overlap_sentences(result: Overlap) -> tuple[str, ...]:
     """What moved, what is cut in another way, what collectives slow; none where nothing is told."""
     texts = [
-        f"Compiled, {plural(label)} are cut into other calls or sizes."
+        f"In the candidate {plural(label)} are cut into other calls or sizes."
         for label in result.regrouped
     ]
     for label in dict.fromkeys(row.label for row in result.moved):

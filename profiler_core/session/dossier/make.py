@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from profiler_core.analysis.dossier.record import Dossier, Relation
-from profiler_core.analysis.item import Item, ItemKind
+from profiler_core.analysis.item import Item, ItemKind, name_key
 from profiler_core.analysis.trace_notes import cut_clause, unmarked_clause
 from profiler_core.analysis.wording.sentence import capitalised
 from profiler_core.session.comparison import Comparison
@@ -17,9 +17,31 @@ from profiler_core.session.dossier.operator import operator_dossier
 from profiler_core.session.dossier.places import module_dossier, source_dossier
 from profiler_core.session.dossier.rank import rank_dossier
 
+
+def _operator(comparison: Comparison, item: Item) -> Dossier:
+    """Of an operator; of runs alone also of a kernel that none launches, as in a graph's replay.
+
+    By the kernel's name *Modules* has a row of such work among the operators.
+    """
+    if comparison.pairs or _is_called(comparison, item):
+        return operator_dossier(comparison, item)
+    is_kernel = any(name_key(row.name) == item.key for row in comparison.kernels)
+    make = work_dossier if is_kernel else operator_dossier
+    return make(comparison, replace(item, kind="kernel") if is_kernel else item)
+
+
+def _is_called(comparison: Comparison, item: Item) -> bool:
+    """Does a trace have a call of this operator?"""
+    return any(
+        name_key(name) == item.key
+        for number in comparison.traced
+        for name in comparison.runs[number].required_trace().ops["name"].unique().cast(str)
+    )
+
+
 _MAKERS: dict[ItemKind, Callable[[Comparison, Item], Dossier]] = {
     "kernel": work_dossier,
-    "operator": operator_dossier,
+    "operator": _operator,
     "group": group_dossier,
     "break": break_dossier,
     "skip": skip_dossier,
