@@ -8,7 +8,7 @@ does the work of several is divided among them in proportion to what each takes 
 names them, in whole nanoseconds by the largest remainder, so that the rows add up to the device
 time of both runs' steps exactly. These are the operators that a generated kernel's name lists;
 where it lists others too, or nothing, all of the group's that launch no kernel of their own there.
-A bias that a kernel adds counts as its convolution's.
+A bias that a kernel adds counts as its convolution's. In a run alone each has its own time.
 """
 
 import re
@@ -108,7 +108,10 @@ def operator_rows(ledger: FusionLedger) -> tuple[OperatorRow, ...]:
     naming = naming_side(ledger)
     sums: dict[tuple[str, bool], _Sum] = {}
     for number, group in enumerate(ledger.groups):
-        _add(sums, number, group, naming)
+        if ledger.is_alone:
+            _add_own(sums, number, group.candidate)
+        else:
+            _add(sums, number, group, naming)
     n_steps = ledger.n_baseline_steps, ledger.n_candidate_steps
     rows = [
         OperatorRow(
@@ -171,6 +174,17 @@ def _add(sums: dict[tuple[str, bool], _Sum], number: int, group: FusionGroup, na
         candidate_ns = parts[1 - by].time_ns
         total.undecidable_ns += round(candidate_ns * (group.candidate.undecidable_share or 0))
         total.groups[number] = candidate_ns
+
+
+def _add_own(sums: dict[tuple[str, bool], _Sum], number: int, side: GroupSide) -> None:
+    """Of a run alone nothing is divided: each operator or kernel has its own time."""
+    for each in side.operators:
+        total = sums.setdefault((each.op, False), _Sum(0))
+        total.n += each.n
+        total.n_before += side.n_events
+        for part in total.sides:
+            part.add(_Part(each.time_ns, each.n_kernels, each.n_copies))
+        total.groups[number] = total.groups.get(number, 0) + each.time_ns
 
 
 def _divided(group: FusionGroup, by: int) -> dict[str, _Part]:

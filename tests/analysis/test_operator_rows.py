@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,18 @@ def test_an_operators_own_kernels_are_its_own_beside_a_fused_one(order):
         "convolution_backward": (60, 50),
         "threshold_backward": (40, 10),
     }
+
+
+def test_in_a_run_alone_each_kernel_has_its_own_time():
+    """Of a replay of known names 152 of 228 launches were another kernel's, beside 0 ns."""
+    first, second = "triton_red_fused_add_mean_mul_31", "triton_red_fused_add_mean_14"
+    ledger = a_ledger(
+        (a_side(**{first: 90}), a_side(**{first: 90, second: 10})),  # tied to what went before
+        (a_side(**{second: 10}), a_side()),
+    )
+    assert times_of(ledger)[second] == (10, 0)
+    alone = replace(ledger, is_alone=True)
+    assert times_of(alone) == {first: (90, 90), second: (10, 10)}
 
 
 @ORDERS

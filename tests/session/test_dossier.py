@@ -249,6 +249,18 @@ def test_a_kernel_of_a_replay_is_no_operator_without_time() -> None:
     assert made.times[0].time_ns == dossier(runs, kernel_item(name)).times[0].time_ns > 0
 
 
+def test_an_operator_of_a_replay_alone_has_its_time_of_modules() -> None:
+    """bert's dearest, mm with 4.67 ms, "takes no time in any of these runs" after a click."""
+    runs = Comparison.open([SAMPLE.parent / "bert" / "reduce-overhead"])
+    row = runs.runs[0].divided.operators[0]
+    made = dossier(runs, operator_item(row.op))
+    assert made.kind == "operator"
+    assert made.times[0].time_ns == pytest.approx(row.step_ns(0))
+    assert row.step_ns(0) > 4e6
+    assert "takes no time" not in made.answer
+    assert relation(made, "kernels").entries
+
+
 def test_what_adds_up_a_product_s_parts_has_no_operations_to_miss() -> None:
     """A split-K reduction was said to lack operations that the product's own kernel has."""
     line = Roofline("default", 20_000, 4e6, 2e11, 0.04, fits_cache=True, device="H200")

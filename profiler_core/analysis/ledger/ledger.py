@@ -96,6 +96,7 @@ def fusion_ledger(
         module_classes=tuple({**_logged_classes((baseline, candidate)), **module_classes}.items()),
         merged_calls=tuple(merged.items()),
         merged_parts=merged_parts(sides),
+        is_alone=baseline.trace is candidate.trace,
         notes=(
             *_notes(sides, (baseline, candidate), classes, span),
             *unlike_note(groups),

@@ -286,6 +286,7 @@ class FusionLedger:
     merged_calls: tuple[tuple[str, int], ...] = ()
     span: Span = PER_STEP  # what times are of once they are divided by the steps of their run
     merged_parts: tuple[str, ...] = ()  # of these the parts of the model that calls enter
+    is_alone: bool = False  # of one run, which is faced with itself
 
     def of_kind(self, *kinds: Kind) -> Iterator[FusionGroup]:
         """The groups that count in one of these ways."""

@@ -1,6 +1,7 @@
 """The dossier of an operator: its time on both sides, where it is used, what it became."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from math import isclose
 
@@ -32,6 +33,7 @@ from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.common import (
     MOST_RELATED,
     kernel_entries,
+    kernels_of_groups,
     modules_of,
     related_groups,
     slowest_first,
@@ -62,6 +64,8 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     further: tuple[RunTime, ...] = ()
     about: tuple[str, ...] = ()
     own = times
+    if pair is None and shown is not None:
+        times = _alone_times(shown, name, own)
     if pair is not None:
         times, about = _beside_baseline(pair, groups, name, own)
         others = {run: of_run for run, of_run in became.items() if run != pair.number + 1}
@@ -98,7 +102,9 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
             *((related_groups(pair, numbers),) if pair is not None else ()),
             *_calling(callers),
             *functions,
-            _kernels(comparison, works, became),
+            kernels_of_groups(shown, groups)
+            if shown is not None and pair is None and not named
+            else _kernels(comparison, works, became),
         ),
         sources=sources_of_operator(shown.told_by, groups, name) if shown is not None else (),
         arguments=_arguments(comparison, works),
@@ -279,6 +285,19 @@ def _ledger_times(
                 n = None  # kernels that replaced other calls are in the time
         times.append(RunTime(run, pair.labels[side], ns, n))
     return tuple(times)
+
+
+def _alone_times(shown: LedgerRuns, name: str, own: tuple[RunTime, ...]) -> tuple[RunTime, ...]:
+    """Of a run alone without calls of it, as a graph's replay, its time on page *Modules*."""
+    row = next((row for row in shown.divided.operators if row.op == name), None)
+    if row is None:
+        return own
+    return tuple(
+        replace(time, time_ns=row.step_ns(0), n=row.calls_per_step)
+        if time.run in shown.runs and time.time_ns is None and not time.inside
+        else time
+        for time in own
+    )
 
 
 def _own_times(
