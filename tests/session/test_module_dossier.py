@@ -19,8 +19,10 @@ from profiler_core.analysis.item import (
 from profiler_core.errors import NothingToAnalyse
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
+from profiler_core.session.run import Run
 from profiler_core.session.search import search_index
 from profiler_core.ui.dossier.draw import dossier_html
+from profiler_core.units import format_duration
 from tests.larger import LARGER
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -276,3 +278,23 @@ def test_a_log_is_advised_only_where_no_run_has_one(run, is_told, request) -> No
         dossier(request.getfixturevalue(run), module_item("a.module.of.another.run"))
     assert ("TORCH_TRACE" in error.value.remedy) is is_told
     assert "hoose the runs that the link was made for." in error.value.remedy
+
+
+def test_a_compiled_backward_alone_is_said_to_be_the_model_s() -> None:
+    """simplecnn alone: its convolutions took 33.7 µs, beside eager, with their gradients, 159."""
+    folder = SAMPLES / "simplecnn-training"
+    alone = Run.open(folder / "default").divided
+    backward_ns = sum(
+        group.candidate_step_ns
+        for group in alone.ledger.groups
+        if group.phase == "backward" and group.module == "(model)"
+    )
+    (note,) = (note for note in alone.ledger.notes if "by lines" in note)
+    assert f"{format_duration(backward_ns)} per step of it count for (model)" in note
+    pair = Comparison.open([folder / "eager", folder / "default"]).pairs[0]
+    assert not any("by lines" in note for note in pair.ledger.notes)
+    conv1 = [
+        next(row.step_ns(1) for row in tree.rows if row.path == "conv1")
+        for tree in (alone.modules, pair.divided.modules)
+    ]
+    assert 2 * conv1[0] < conv1[1]

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from profiler_core.analysis.engines import is_engine
 from profiler_core.analysis.ledger.groups import Members
-from profiler_core.analysis.ledger.modules import holding, lies_in, module_of_all
+from profiler_core.analysis.ledger.modules import ROOT, holding, lies_in, module_of_all
 from profiler_core.analysis.ledger.program import Program
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.ledger.work_units import HostStep, forward_units
+from profiler_core.analysis.span import Span
+from profiler_core.model.inductor import InductorLog
+from profiler_core.units import format_duration
 
 
 def group_modules(
@@ -82,6 +85,30 @@ def without_module(groups: Sequence[FusionGroup]) -> tuple[str, ...]:
     return (
         f"{missing} of {len(asked)} groups{outside} {have} no module: no node of a graph that "
         f"names one and no Python call belongs to {them}.",
+    )
+
+
+def of_lines_alone(
+    groups: Sequence[FusionGroup], logs: Sequence[InductorLog | None], span: Span
+) -> tuple[str, ...]:
+    """That modules lack their backward where all of it is compiled: lines call several modules.
+
+    Args:
+        groups: of the ledger.
+        logs: of both sides; an eager run has no generated graphs.
+        span: what times are of.
+    """
+    if not all(log is not None and log.graphs for log in logs):
+        return ()
+    unknown = [group for group in groups if group.phase == "backward" and group.module == ROOT]
+    inside = any(group.phase == "forward" and group.module not in (None, ROOT) for group in groups)
+    time_ns = sum(group.candidate_step_ns for group in unknown)
+    if not time_ns or not inside:
+        return ()
+    return (
+        "A log knows a compiled backward by lines, which may call several modules: "
+        f"{format_duration(time_ns)} {span} of it count for {ROOT}, and modules may lack theirs. "
+        "Beside an eager run its gradients are told by module.",
     )
 
 

@@ -12,7 +12,11 @@ import numpy.typing as npt
 from profiler_core.analysis.engines import engine_name, is_engine
 from profiler_core.analysis.ledger.added_biases import with_biases
 from profiler_core.analysis.ledger.graph_calls import Execution
-from profiler_core.analysis.ledger.group_modules import group_modules, without_module
+from profiler_core.analysis.ledger.group_modules import (
+    group_modules,
+    of_lines_alone,
+    without_module,
+)
 from profiler_core.analysis.ledger.group_records import Alike, group_record, share
 from profiler_core.analysis.ledger.groups import connected, undecided
 from profiler_core.analysis.ledger.host_rows import Form
@@ -101,6 +105,7 @@ def fusion_ledger(
             *_notes(sides, (baseline, candidate), classes, span),
             *unlike_note(groups),
             *without_module(groups),
+            *of_lines_alone(groups, (baseline.log, candidate.log), span),
             *merged_note(merged, span),
         ),
     )
