@@ -1,19 +1,16 @@
 """The dossier of an operator: its time on both sides, where it is used, what it became."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
-from math import isclose
 
-from profiler_core.analysis.dossier.callers import callers_of, callers_on_cpu
-from profiler_core.analysis.dossier.elsewhere import SAME_TIME, counted_elsewhere
+from profiler_core.analysis.dossier.callers import callers_of
+from profiler_core.analysis.dossier.elsewhere import counted_elsewhere
 from profiler_core.analysis.dossier.launches import started_by
 from profiler_core.analysis.dossier.record import Arguments, Dossier, Related, Relation, RunTime
 from profiler_core.analysis.dossier.roofline import what_computes
 from profiler_core.analysis.finding_rules.op_work import PRODUCTS, OpWork, op_work, work_on_cpu
 from profiler_core.analysis.item import Item, kernel_item, name_key, operator_item
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.operators import OperatorRow, naming_side
+from profiler_core.analysis.operators import naming_side
 from profiler_core.analysis.wording.dossier import (
     PythonCalls,
     copies_about,
@@ -40,6 +37,12 @@ from profiler_core.session.dossier.common import (
 )
 from profiler_core.session.dossier.functions import functions_of_operator, python_calls
 from profiler_core.session.dossier.ledger_runs import LedgerRuns, ledgers_of, pairs_with_ledger
+from profiler_core.session.dossier.operator_times import (
+    alone_times,
+    ledger_times,
+    own_times,
+    per_step,
+)
 from profiler_core.session.dossier.where import sources_of_operator
 from profiler_core.session.pair import Pair
 
@@ -60,14 +63,13 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
     groups = [] if shown is None else [shown.groups[number] for number in numbers]
     name = _name(item, named, groups)
     became = _became(comparison, item)
-    times = _own_times(comparison, works, name)
+    times = own_times(comparison, works, name)
     further: tuple[RunTime, ...] = ()
     about: tuple[str, ...] = ()
     own = times
-    if pair is None and shown is not None:
-        times = _alone_times(shown, name, own)
+    if shown is not None:
+        times, about = _by_groups(shown, groups, name, own)
     if pair is not None:
-        times, about = _beside_baseline(pair, groups, name, own)
         others = {run: of_run for run, of_run in became.items() if run != pair.number + 1}
         further, of_others = _of_others(comparison, others, name, own)
         about += of_others
@@ -99,12 +101,8 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
         times=tuple(sorted((*times, *further), key=lambda time: time.run)),
         modules=modules_of(groups),
         relations=(
-            *((related_groups(pair, numbers),) if pair is not None else ()),
-            *_calling(callers),
-            *functions,
-            kernels_of_groups(shown, groups)
-            if shown is not None and pair is None and not named
-            else _kernels(comparison, works, became),
+            *_calling_and_becoming(shown, numbers, callers, functions),
+            _kernels_shown(comparison, shown, groups, works, became),
         ),
         sources=sources_of_operator(shown.told_by, groups, name) if shown is not None else (),
         arguments=_arguments(comparison, works),
@@ -116,6 +114,39 @@ def operator_dossier(comparison: Comparison, item: Item) -> Dossier:
             became_elsewhere=bool(callers) or not comparison.pairs,
         ),
     )
+
+
+def _by_groups(
+    shown: LedgerRuns, groups: Sequence[FusionGroup], name: str, own: tuple[RunTime, ...]
+) -> tuple[tuple[RunTime, ...], tuple[str, ...]]:
+    """Its times by the groups of a pair or of a run alone, with what has to be known of them."""
+    if shown.pair is None:
+        return alone_times(shown, name, own), ()
+    return _beside_baseline(shown.pair, groups, name, own)
+
+
+def _calling_and_becoming(
+    shown: LedgerRuns | None,
+    numbers: Sequence[int],
+    callers: dict[str, tuple[str, ...]],
+    functions: Sequence[Relation],
+) -> tuple[Relation, ...]:
+    pair = None if shown is None else shown.pair
+    became = () if pair is None else (related_groups(pair, numbers),)
+    return (*became, *_calling(callers), *functions)
+
+
+def _kernels_shown(
+    comparison: Comparison,
+    shown: LedgerRuns | None,
+    groups: Sequence[FusionGroup],
+    works: dict[int, tuple[OpWork, ...]],
+    became: dict[int, list[FusionGroup]],
+) -> Relation:
+    """Those that its calls start; of a replay alone, which has none, those of its groups."""
+    if shown is not None and shown.pair is None and not any(works.values()):
+        return kernels_of_groups(shown, groups)
+    return _kernels(comparison, works, became)
 
 
 def _callers_in(
@@ -224,7 +255,7 @@ def _beside_baseline(
     """
     row = next((row for row in pair.divided.operators if row.op == name), None)
     own_of = {time.run: time for time in own if time.time_ns is not None or time.inside}
-    of_ledger = _ledger_times(pair, groups, name, row)
+    of_ledger = ledger_times(pair, groups, name, row)
     times = [time if time.time_ns else own_of.get(time.run, time) for time in of_ledger]
     has_row = row is not None and not row.is_only_in_candidate
     elsewhere = (
@@ -259,66 +290,6 @@ def _of_others(
         times.append(time)
         about += sentences
     return tuple(times), tuple(about)
-
-
-def _ledger_times(
-    pair: Pair, groups: Sequence[FusionGroup], name: str, row: OperatorRow | None
-) -> tuple[RunTime, ...]:
-    """As on page Modules: in one run its part of the kernels that do the operator's work.
-
-    What the candidate alone calls by this name, for other operators, has the time of these calls.
-    Calls are counted where the time is theirs and of nothing else.
-    """
-    times = []
-    for side, run in enumerate((0, pair.number + 1)):
-        calls = [
-            (group.per_step(operator.time_ns, side), group.per_step(operator.n, side))
-            for group in groups
-            for operator in (group.baseline, group.candidate)[side].operators
-            if operator.op == name
-        ]
-        n = sum(n for _, n in calls) if calls else None
-        ns = sum(ns for ns, _ in calls) if calls else None
-        if row is not None and not row.is_only_in_candidate:
-            calls_ns, ns = ns, row.step_ns(side)
-            if not (calls_ns is not None and isclose(calls_ns, ns, rel_tol=SAME_TIME)):
-                n = None  # kernels that replaced other calls are in the time
-        times.append(RunTime(run, pair.labels[side], ns, n))
-    return tuple(times)
-
-
-def _alone_times(shown: LedgerRuns, name: str, own: tuple[RunTime, ...]) -> tuple[RunTime, ...]:
-    """Of a run alone without calls of it, as a graph's replay, its time on page *Modules*."""
-    row = next((row for row in shown.divided.operators if row.op == name), None)
-    if row is None:
-        return own
-    return tuple(
-        replace(time, time_ns=row.step_ns(0), n=row.calls_per_step)
-        if time.run in shown.runs and time.time_ns is None and not time.inside
-        else time
-        for time in own
-    )
-
-
-def _own_times(
-    comparison: Comparison, works: dict[int, tuple[OpWork, ...]], name: str
-) -> tuple[RunTime, ...]:
-    times = []
-    for number, ops in works.items():
-        label = comparison.labels[number]
-        if not ops:
-            trace = comparison.runs[number].required_trace()
-            times.append(RunTime(number, label, inside=callers_on_cpu(trace, name)))
-            continue
-        calls = [ns for op in ops for ns in op.times_ns]
-        per_step = partial(_per_step, comparison, number)
-        times.append(
-            RunTime(
-                number, label, per_step(sum(calls)), per_step(len(calls)),
-                sum(calls) / len(calls), min(calls), max(calls),
-            )
-        )  # fmt: skip
-    return tuple(times)
 
 
 def _kernels(
@@ -357,7 +328,7 @@ def _kernels(
             else {operator: sum(op.time_ns for op in ops)}
         )
         for name, ns in started.items():
-            times.setdefault(name, [None] * len(works))[side] = _per_step(comparison, number, ns)
+            times.setdefault(name, [None] * len(works))[side] = per_step(comparison, number, ns)
     if candidates := [comparison.labels[number] for number in works if number in became]:
         whole = listed_whole("kernels of its fusion groups", "replace other operators", candidates)
         sentence += f" {whole}"
@@ -378,14 +349,9 @@ def _arguments(
     return tuple(
         Arguments(
             comparison.labels[number], op.name, op.arguments, op.results,
-            _per_step(comparison, number, len(op.times_ns)),
+            per_step(comparison, number, len(op.times_ns)),
         )
         for number, ops in works.items()
         for op in sorted(ops, key=lambda op: -op.time_ns)
         if op.arguments
     )  # fmt: skip
-
-
-def _per_step(comparison: Comparison, number: int, total: float) -> float:
-    summary = comparison.sides[number].summary
-    return total if summary is None else summary.per_step(total)

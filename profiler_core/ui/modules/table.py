@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from profiler_core.analysis.item import Item, module_item, operator_item
+from profiler_core.analysis.kernel_names import kernel_labels
 from profiler_core.analysis.modules import ModuleRow, ModuleSide
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.analysis.rows.modules import counted_calls, name_in_tree, row_title
@@ -154,7 +155,10 @@ def _ending(row: ModuleRow) -> str:
 def show_operators(rows: Sequence[OperatorRow], shown: Shown) -> None:
     """Draw operators, the most expensive of the candidate first."""
     longest = _name_room().characters
-    names = [clipped(row.name, longest) for row in rows]
+    # Of kernels that no operator launches the names are long and alike.
+    kernels = [row.name for row in rows if len(row.name) > longest]
+    label_of = dict(zip(kernels, kernel_labels(kernels, longest), strict=True))
+    names = [label_of.get(row.name, row.name) for row in rows]
     columns: dict[str, list[Any]] = {"name": names}
     _add_times(columns, rows, [row.delta_ns for row in rows], shown)
     columns["calls"] = [round(row.calls_per_step, 2) for row in rows]
