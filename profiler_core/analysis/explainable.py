@@ -57,17 +57,28 @@ def look_unrelated(ledger: FusionLedger, labels: tuple[str, str]) -> str:
 
     Runs of one program leave a few per cent that nobody can place. Of two unrelated models kernels
     of the same names still find each other, but a quarter of one side at least finds nothing: what
-    is placed is no measure of what they share, so what is not placed is told.
+    is placed is no measure of what they share, so what is not placed is told. What ranks exchange
+    does not count: one process of the same program has none of it.
 
     Args:
         ledger: of the pair.
         labels: what the two are called.
     """
-    placed = (ledger.coverage_baseline, ledger.coverage_candidate)
     parts = [
-        f"{format_share(1 - share)} of the device time of {labels[side]} matches nothing in "
+        f"{format_share(share)} of the device time of {labels[side]} matches nothing in "
         f"{labels[1 - side]}"
-        for side, share in enumerate(placed)
-        if share is not None and share < _LEAST_COVERAGE
+        for side in (0, 1)
+        if (share := _unmatched_share(ledger, side)) > 1 - _LEAST_COVERAGE
     ]
     return " and ".join(parts)
+
+
+def _unmatched_share(ledger: FusionLedger, side: int) -> float:
+    """Of a side's device time what nobody can place, communication left out of both."""
+    time_ns = unmatched_ns = 0
+    for group in ledger.groups:
+        for kernel in (group.baseline, group.candidate)[side].kernels:
+            own_ns = kernel.time_ns * (kernel.category != "communication")
+            time_ns += own_ns
+            unmatched_ns += own_ns * (group.kind == "unmatched")
+    return unmatched_ns / time_ns if time_ns else 0.0

@@ -63,6 +63,9 @@ def caller_dossier(
     )
 
 
+_CALLED = "Lines that allocate in its calls. Their times are of all their calls, others' too."
+
+
 def _called(
     label: str,
     lines: Iterable[LineMemory],
@@ -83,7 +86,7 @@ def _called(
         )
         for each, times in called.items()
     )
-    return Relation("called", heads, tuple(entries))
+    return Relation("called", heads, tuple(entries), _CALLED if heads else "")
 
 
 def _sources(label: str, runs: Iterable[Run]) -> tuple[SourceLine, ...]:
