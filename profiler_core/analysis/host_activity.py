@@ -30,6 +30,9 @@ _SETUP_CALL = re.compile(
 _SYNCHRONISING_OPERATOR = re.compile(r"^aten::(item|_local_scalar_dense|is_nonzero|equal|nonzero)$")
 _COPY_TO_HOST = re.compile(r"DtoH|DeviceToHost|D2[HM]")
 _DATA_LOADER = re.compile(r"DataLoader")
+# What torch._dynamo.utils.dynamo_timed is put around: tracing, generating and tuning code, the
+# recording of CUDA graphs.
+_COMPILING = re.compile(r"\(dynamo_timed\)$")
 _REGION = re.compile(r"Torch-Compiled Region|^CompiledFunction")
 _AROUND_REGION = re.compile(
     r"TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper"
@@ -38,7 +41,14 @@ _CALL = re.compile(r"## Call CompiledFxGraph")
 _TELLING = re.compile(
     "|".join(
         pattern.pattern
-        for pattern in (_SYNCHRONISING_OPERATOR, _DATA_LOADER, _REGION, _AROUND_REGION, _CALL)
+        for pattern in (
+            _SYNCHRONISING_OPERATOR,
+            _DATA_LOADER,
+            _COMPILING,
+            _REGION,
+            _AROUND_REGION,
+            _CALL,
+        )
     )
 )
 _COLUMNS = ("name", "ts_ns", "dur_ns", "pid", "tid")
@@ -70,6 +80,7 @@ def host_activities(trace: Trace, axis: ThreadAxis, cuts: list[int]) -> dict[str
     )
     regions = _named(placed, _REGION)
     return {
+        "compiling": merge(_named(placed, _COMPILING)),
         "synchronisation": merge(synchronising),
         "data_loader": merge(_named(placed, _DATA_LOADER)),
         "setup": merge(axis.place(_named(calls, _SETUP_CALL))),

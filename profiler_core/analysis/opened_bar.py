@@ -73,6 +73,11 @@ _WITHOUT_GROUPS: tuple[tuple[str, str], ...] = (
         "The host was running Python between two compiled calls of a step: after a graph break, or "
         "where parts of the model are compiled apart.",
     ),
+    (
+        "idle_host_compiling",
+        "The host was compiling: tracing, generating and tuning code, or recording CUDA graphs. "
+        "That happens at first calls, before a step is worth timing.",
+    ),
     ("idle_host_synchronisation", "The host waited for the device, and then had to catch up."),
     ("idle_host_data_loader", "The host waited for the data loader."),
     (

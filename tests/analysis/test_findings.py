@@ -813,6 +813,7 @@ def test_an_optimizer_that_another_library_fuses_passes_once():
         ("setup", "reserving memory and setting up the device", "Profile later"),
         # and 719 ms of an OWL-ViT, 704 of them DataLoader.__next__.
         ("data_loader", "the data loader", "Load batches ahead"),
+        ("compiling", "compiling and recording CUDA graphs", "Profile later"),
     ],
 )
 def test_a_host_that_does_not_launch_is_not_told_to_launch_less(cause, doing, advice):

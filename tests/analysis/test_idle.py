@@ -122,6 +122,23 @@ def test_setting_the_device_up_is_not_launching():
     }
 
 
+def test_recording_a_graph_is_compiling_with_all_that_it_calls():
+    """315 ms more of CUDAGraphNode.record were "other work of the host"."""
+    assert causes(
+        annotations=[
+            step(0, 0, 1_000),
+            op(100, 600, "CUDAGraphNode.record (dynamo_timed)"),
+        ],
+        runtime=[
+            launch(10, 10, 1),
+            launch(200, 100, None, name="cudaStreamSynchronize"),
+            launch(400, 100, None, name="cudaMalloc"),
+            launch(720, 10, 2),
+        ],
+        device=[kernel(30, 20, 1), kernel(740, 260, 2)],
+    ) == {"host_other": 10 + 50 + 20, "host_compiling": 600, "host_launching": 20 + 20}
+
+
 def test_a_value_that_lies_on_the_host_is_read_without_waiting():
     """AdamW's counters lie on the CPU: 322 aten::item in a step, and no call that waits."""
 

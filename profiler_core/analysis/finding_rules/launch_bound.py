@@ -20,6 +20,7 @@ _A_REPLAYS_OWN = 2
 _DOING = {
     "idle_host_guards": CAUSE_NAMES["host_guards"],
     "idle_host_between_compiled_calls": "Python between compiled calls",
+    "idle_host_compiling": "compiling and recording CUDA graphs",
     "idle_host_synchronisation": "waiting for the device and catching up",
     "idle_host_data_loader": "the data loader",
     "idle_host_setup": "reserving memory and setting up the device",
@@ -61,6 +62,12 @@ def _other_than_launching(facts: Facts) -> tuple[str, str] | None:
             "Load batches ahead of the step: num_workers of the DataLoader, persistent_workers and "
             "pin_memory, or cheaper transforms. CUDA graphs do not help a device that waits for "
             "data."
+        )
+    if most == "idle_host_compiling":
+        return _ONCE, (
+            "Profile later: what is compiled or recorded at first calls is no part of a step; "
+            "torch.profiler.schedule has a warm-up for it. If it goes on, page Compilation says "
+            "what recompiles."
         )
     if most == "idle_host_setup":
         return _ONCE, (
