@@ -26,6 +26,7 @@ _SHOWN_REST = 0.01  # of the kernels' time: less than this without a floor is no
 _NO_FLOOR = "without the shapes of the products the least that they can take is not known"
 _NO_SHAPES = "neither trace has the shapes of these products"
 _NO_SHAPES_ALONE = "the trace has no shapes of these products, as in the replay of a CUDA graph"
+_NOT_RECORDED = "the trace has no shapes of these products: record it with record_shapes=True"
 
 
 def plain_fp32(facts: Facts) -> tuple[KernelTotal, ...]:
@@ -69,7 +70,9 @@ def roofline(
     room = headroom(_on_pace(facts, products), facts.peaks, facts.n_steps) if facts.peaks else None
     if facts.peaks is None or room is None:
         device = facts.summary.device.name or "this device"
-        no_shapes = _NO_SHAPES_ALONE if facts.baseline is None else _NO_SHAPES
+        replays = bool(facts.summary.n_graph_launches)
+        alone = _NO_SHAPES_ALONE if replays else _NOT_RECORDED
+        no_shapes = alone if facts.baseline is None else _NO_SHAPES
         reason = no_shapes if facts.peaks else f"the peak of {device} is not known"
         return None, f"Its lower bound is unknown: {reason}."
     shapes = (

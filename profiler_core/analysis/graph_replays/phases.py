@@ -30,6 +30,7 @@ from profiler_core.model.trace import Trace
 # An idle server waits for requests: such a pause is no part of a step, beyond this many times the
 # step's own range on the host.
 _LONGEST_STEP = 3.0
+_FIRST_EVENTS = 64  # of a trace, among which one waits for what was launched before it
 
 # How the steps reach the device: as one graph each, as several with calls between, call by call, or
 # not all alike.
@@ -143,20 +144,28 @@ def step_of_event(steps: Sequence[ServerStep], work: pl.DataFrame) -> npt.NDArra
 def _free_ns(work: pl.DataFrame) -> int:
     """When the device has finished what was launched before the trace; 0: there was nothing.
 
-    That work need not be in the trace: no launch is on its way for longer than MOST_WAY_NS.
+    That work need not be in the trace: no launch is on its way for longer than MOST_WAY_NS. One
+    of the first events tells it, where nothing else runs from its launch until it begins: SGLang
+    starts a small kernel on another stream before it.
     """
     if work.height == 0:
         return 0
     n_left_over = n_ahead_of_launches(work)
-    begin_ns, launched_ns = (
-        work.slice(n_left_over, 1)
-        .select("ts_ns", pl.col("launch_ts_ns") + pl.col("launch_dur_ns"))
-        .row(0)
-    )
-    if launched_ns is not None and begin_ns - launched_ns > MOST_WAY_NS:
-        return int(begin_ns)
     left_over = work.head(n_left_over)
-    return int(left_over.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item() or 0)
+    last_end_ns = left_over.select((pl.col("ts_ns") + pl.col("dur_ns")).max()).item() or 0
+    first_rows = work.slice(n_left_over, _FIRST_EVENTS).select(
+        "ts_ns", "dur_ns", launched_ns=pl.col("launch_ts_ns") + pl.col("launch_dur_ns")
+    )
+    busy_ns = busy_until_ns = 0
+    for begin_ns, duration_ns, launched_ns in first_rows.iter_rows():
+        is_told = launched_ns is not None and busy_until_ns <= launched_ns
+        if is_told and begin_ns - launched_ns > MOST_WAY_NS:
+            return int(begin_ns)
+        busy_ns += duration_ns
+        if busy_ns > MOST_WAY_NS:
+            break
+        busy_until_ns = max(busy_until_ns, begin_ns + duration_ns)
+    return int(last_end_ns)
 
 
 def _padded(step: ServerStep, sizes: Sequence[int]) -> int | None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from profiler_core.analysis.categories import is_kernel
+from profiler_core.analysis.kernel_names import short_kernel_name
 from profiler_core.analysis.ledger.program import Phase
 from profiler_core.analysis.span import PER_STEP, Span
 
@@ -341,6 +342,11 @@ class FusionLedger:
 
 
 def short_name(op: str) -> str:
-    """`aten::add_` -> "add"; a generated kernel keeps its kind and operators."""
+    """`aten::add_` -> "add"; a generated kernel keeps its kind and operators.
+
+    Of a kernel that no operator launches the short name of kernels: "batch_norm_backward_kernel".
+    """
+    if "<" in op or "(" in op:
+        return short_kernel_name(op)
     bare = op.removeprefix("aten::").split("::")[-1]
     return bare[:-1] if bare.endswith("_") and not bare.endswith("__") else bare

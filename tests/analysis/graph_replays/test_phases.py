@@ -127,6 +127,16 @@ def test_what_is_left_of_a_step_before_the_trace_is_of_no_step_and_no_waiting() 
     (sentence,) = server_sentences([phase])
     assert "for 3.00 ms of the first of decode, 8 the device finishes the one before" in sentence
 
+    # SGLang: a kernel of another stream runs at once, the step's own wait for what is not here.
+    early = a_trace(runtime=[launch(0, 0, 97)], device=[{**kernel(0, 1, 97), "stream": 2}])
+    beside = replace(
+        trace,
+        runtime=pl.concat([early.runtime.cast(dict(trace.runtime.schema)), trace.runtime]),
+        device=pl.concat([early.device.cast(dict(late.schema)), late]),
+    )
+    (waiting,) = server_phases(beside)
+    assert waiting.before_ns * 3 == 3 * _MS + 10
+
     recorded = [kernel(0, 2 * _MS, 99), kernel(2 * _MS, _MS, 98)]
     left_over = a_trace(device=recorded).device
     both = pl.concat([left_over.cast(dict(late.schema)), late])

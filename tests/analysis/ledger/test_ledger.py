@@ -9,7 +9,7 @@ import pytest
 
 from profiler_core.analysis.ledger.ledger import FusionLedger, fusion_ledger
 from profiler_core.analysis.ledger.operators import operator
-from profiler_core.analysis.ledger.result import FusionGroup
+from profiler_core.analysis.ledger.result import FusionGroup, short_name
 from profiler_core.analysis.work import device_work
 from tests.analysis.ledger.pairs import FIXTURES, SMALL, side, small
 
@@ -287,3 +287,14 @@ def _repeated(one):
             annotations=again(trace.annotations),
         ),
     )
+
+
+def test_a_group_of_a_kernel_without_an_operator_has_its_short_name():
+    """Of two bare kernels most was lost in "20 DefaultPtrTraits, int>, bool, float)"."""
+    kernel = (
+        "void at::native::batch_norm_backward_kernel<float, at::native::DefaultPtrTraits, int>"
+        "(bool, float)"
+    )
+    assert short_name(kernel) == "batch_norm_backward_kernel"
+    assert short_name("aten::add_") == "add"
+    assert short_name("vllm::moe_forward") == "moe_forward"
