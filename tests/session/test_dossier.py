@@ -261,6 +261,18 @@ def test_an_operator_of_a_replay_alone_has_its_time_of_modules() -> None:
     assert relation(made, "kernels").entries
 
 
+def test_a_scalar_moves_no_0_bytes() -> None:
+    """Of .item() "moves at least 0 B per step: 0 B/s" was told."""
+    folder = SAMPLE.parent / "breaky"
+    runs = Comparison.open([folder / run for run in ("eager", "default")])
+    groups = runs.pairs[0].ledger.groups
+    number = next(n for n, group in enumerate(groups) if group.title == "item")
+    assert groups[number].baseline.bytes_moved == 0
+    made = dossier(runs, group_item(1, number))
+    assert not made.rooflines
+    assert any("How many bytes it moves is not known" in text for text in made.missing)
+
+
 def test_what_adds_up_a_product_s_parts_has_no_operations_to_miss() -> None:
     """A split-K reduction was said to lack operations that the product's own kernel has."""
     line = Roofline("default", 20_000, 4e6, 2e11, 0.04, fits_cache=True, device="H200")

@@ -80,7 +80,7 @@ class PairRooflines:
         # calls count as having one event each.
         traffic = (
             None
-            if moved is None or not of_side.time_ns
+            if not moved or not of_side.time_ns  # of a scalar, which has no shape, 0 is counted
             else Traffic(
                 moved,
                 of_side.time_ns,
