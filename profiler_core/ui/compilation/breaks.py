@@ -49,7 +49,7 @@ def show_breaks(compiled: Compiled) -> None:
         return
     section(
         "Graph breaks",
-        "Where compiled code ends and plain Python continues, most expensive first. A click on one "
+        "Where compiled code ends and plain Python continues, most expensive first. A click on a cause "
         "shows its code, why it breaks and what to change.",
     )
     rows = [_row(compiled, broken) for broken in report.breaks[:_MOST]]
