@@ -49,8 +49,8 @@ def show_breaks(compiled: Compiled) -> None:
         return
     section(
         "Graph breaks",
-        "Where compiled code ends and plain Python continues, most expensive first. A click on a cause "
-        "shows its code, why it breaks and what to change.",
+        "Where compiled code ends and plain Python continues, most expensive first. A click on a "
+        "cause shows its code, why it breaks and what to change.",
     )
     rows = [_row(compiled, broken) for broken in report.breaks[:_MOST]]
     show_table(Table(("cause", "line", "cost per step", "met"), tuple(rows)), _TOLD)
