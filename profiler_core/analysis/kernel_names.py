@@ -14,13 +14,14 @@ _WHOLE = 1 << 20  # characters: nothing is cut
 _BEFORE = 6  # characters before a difference
 # Prefixes that many kernels share.
 _NOISE = re.compile(
-    r"^(?:void\s+|at::native::|\(anonymous namespace\)::|cutlass::|std::|cub::|c10::)+"
+    r"^(?:void\s+|at::native::|at::cuda::|\(anonymous namespace\)::|cutlass::|std::|cub::|c10::)+"
 )
 # A kernel returns nothing; some say so through a condition on their template.
 _RETURN = re.compile(r"^(?:typename\s+)?std::enable_if(?:_t)?<.*?,\s*void>(?:::type)?\s+")
 _TEMPLATE = re.compile(r"<.*$", re.DOTALL)
 _PART = re.compile(r"[A-Za-z0-9.]+")
 _WORD = re.compile(r"\w+")
+_ANONYMOUS = "(anonymous namespace)::"
 # In a word of a template's arguments: what is computed, not the loop that all kernels share.
 _FUNCTOR = re.compile(
     r"^(?!gpu_kernel_impl).*(?:[Ff]unctor|_kernel_impl|KernelImpl|_kernel_cuda|Op)"
@@ -104,6 +105,8 @@ def short_kernel_name(name: str, longest: int = _LONGEST) -> str:
     if identifiers:
         return clipped(identifiers, longest)
     outer = plain_kernel_name(name)
+    head, template, rest = outer.partition("<")
+    outer = head.replace(_ANONYMOUS, "") + template + rest  # its bracket opens no arguments
     base = _TEMPLATE.sub("", outer).split("(")[0].strip() or outer
     arguments = outer[len(base) :]
     if _WRAPPER.fullmatch(base) and arguments.startswith("<"):

@@ -29,6 +29,16 @@ def times_by_line(group: FusionGroup) -> dict[str, BySide]:
     }
 
 
+def counted_elsewhere_ns(group: FusionGroup, label: str) -> float:
+    """What kernels of one line alone take in the candidate, ns per step, and count for others.
+
+    Lines that did their work in the baseline have it: the copy after an attention, which eager's
+    attention leaves where it belongs.
+    """
+    own_ns = sum(work.time_ns for work in group.candidate.lines if work.labels == (label,))
+    return max(0.0, group.per_step(own_ns, 1) - times_by_line(group).get(label, (0.0, 0.0))[1])
+
+
 def _divided(
     side: GroupSide,
     labels: list[str],

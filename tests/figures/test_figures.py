@@ -199,6 +199,8 @@ def _json(figure):
             "masked_scale_kernel<bool, float>(at::Tensor&)::{lambda(float)#1}>(int)",
             "vectorized_elementwise_…el masked_scale_kernel",
         ),
+        ("at::cuda::(anonymous namespace)::spin_kernel(long)", "spin_kernel"),
+        ("mine::(anonymous namespace)::kernel<4>(int)", "mine::kernel"),
         ("triton_poi_fused_relu_0", "triton_poi_fused_relu_0"),
         ("", ""),
         ("<", "<"),

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from profiler_core.analysis.item import kernel_item, module_item, operator_item
+from profiler_core.analysis.item import kernel_item, module_item, operator_item, source_item
 from profiler_core.session.comparison import Comparison
 from profiler_core.session.dossier.make import dossier
 from profiler_core.ui.dossier.draw import dossier_html
+from profiler_core.units import format_duration
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 VIEWS = re.compile(
@@ -89,6 +90,34 @@ def test_a_kernel_has_no_lines_of_what_came_before_it(sample: str, lines: dict[s
         (name,) = (kernel for kernel in kernels if kernel.endswith(ending))
         sources = dossier(comparison, kernel_item(name)).sources
         assert {source.label.rpartition(":")[2] for source in sources} == set(expected.split())
+
+
+def test_what_kernels_of_a_line_count_for_is_said() -> None:
+    """bert's line 168 took 0 ns, and the kernel that names it alone 25.8 µs per step."""
+    run = SAMPLES / "bert" / "reduce-overhead"
+    comparison = Comparison.open([SAMPLES / "bert" / "eager", run])
+    (name,) = (
+        row.name for row in comparison.kernels if row.name.endswith("fused_clone_transpose_view_5")
+    )
+    events = json.loads(gzip.decompress((run / "trace.json.gz").read_bytes()))["traceEvents"]
+    steps = [e for e in events if e.get("name", "").startswith("ProfilerStep#")]
+    n_steps = len([e for e in steps if e["cat"] == "user_annotation"])
+    launched = {
+        e["args"]["correlation"] for e in events
+        if e.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in e.get("args", {})
+        and any(s["ts"] <= e["ts"] <= s["ts"] + s["dur"] for s in steps)
+    }  # fmt: skip
+    took = sum(
+        e["dur"]
+        for e in events
+        if e.get("cat") == "kernel" and e["name"] == name and e["args"]["correlation"] in launched
+    )
+    made = dossier(comparison, source_item("sdpa_attention.py:168"))
+    sentence = next(text for text in made.about if "of this line alone" in text)
+    assert f"take {format_duration(1000 * took / n_steps)} per step" in sentence
+    assert "count for sdpa_attention.py:158, which did this work in the baseline" in sentence
+    other = dossier(comparison, source_item("activations.py:89"))
+    assert not any("of this line alone" in text for text in other.about)
 
 
 def test_a_library_s_kernel_has_the_lines_of_its_own_operators() -> None:

@@ -28,7 +28,7 @@ def test_the_planted_kernel_is_a_row_and_each_group_has_its_ranks(pair_of_jobs):
     app = opened("fusion", **PAIR)
     text = text_of(app)
     assert "Over the ranks" in text and "Slower on one rank only, per step" in text
-    for words in ("spin_kernel(long)", "8.00 ms", "only there", "come from its own trace"):
+    for words in ("spin_kernel", "8.00 ms", "only there", "come from its own trace"):
         assert words in text
     frame = app.dataframe[0].value
     assert frame["ranks"].str.match(r"^\d+\.\d – \d+\.\d \(rank [01]\)$").all()
@@ -47,7 +47,7 @@ def test_the_facts_name_the_rank_whose_kernels_are_shown(shown, told):
 def test_the_kernels_page_has_the_same_rows(pair_of_jobs):
     text = text_of(opened("kernels", **PAIR))
     assert "Over the ranks" in text
-    for words in ("spin_kernel(long)", "8.00 ms", "only there"):
+    for words in ("spin_kernel", "8.00 ms", "only there"):
         assert words in text
 
 

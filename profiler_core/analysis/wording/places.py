@@ -139,6 +139,22 @@ def line_about(
     return tuple(sentences)
 
 
+def line_elsewhere(time_ns: float, others: Sequence[str], span: Span) -> tuple[str, ...]:
+    """That kernels of a line count for the lines that did their work in the baseline.
+
+    Args:
+        time_ns: of these kernels in the candidate.
+        others: lines of its fusion groups that took time in the baseline.
+        span: what the time is of.
+    """
+    if time_ns < 1 or not others:
+        return ()
+    return (
+        f"Kernels of this line alone take {format_duration(time_ns)} {span} that count for "
+        f"{_some(others)}, which did this work in the baseline.",
+    )
+
+
 def missing_of_place(
     *,
     has_log: bool,

@@ -10,13 +10,14 @@ from profiler_core.analysis.dossier.record import Dossier, Related, Relation, Ru
 from profiler_core.analysis.item import Item, module_item, name_key
 from profiler_core.analysis.ledger.group_modules import is_in_module
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.lines import lines_of, times_by_line
+from profiler_core.analysis.lines import counted_elsewhere_ns, lines_of, times_by_line
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.rows.modules import row_title, untold_sentence
 from profiler_core.analysis.wording.dossier import times_answer
 from profiler_core.analysis.wording.places import (
     functions_about,
     line_about,
+    line_elsewhere,
     listed_whole,
     missing_of_place,
     module_about,
@@ -186,7 +187,12 @@ def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
     ]
     unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
     span = shown.divided.ledger.span
-    about = line_about(tuple(others), unplaced_ns, span, is_pair=shown.pair is not None)
+    elsewhere_ns = sum(counted_elsewhere_ns(groups[n], label) for n, label in label_of.items())
+    of_baseline = {label for group in own for label, (ns, _) in times_by_line(group).items() if ns}
+    about = (
+        *line_elsewhere(elsewhere_ns, [each for each in others if each in of_baseline], span),
+        *line_about(tuple(others), unplaced_ns, span, is_pair=shown.pair is not None),
+    )
     answer = times_answer(times, span, in_last=in_last)
     return Place(tuple(label_of), times, title, answer, about)
 

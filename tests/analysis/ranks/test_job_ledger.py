@@ -102,12 +102,12 @@ def test_the_finding_the_text_and_the_json_name_rank_and_time(capsys):
     pair = a_pair(folder)
     finding = next(f for f in pair.findings if f.key == "slow_on_one_rank")
     assert finding.title == "Rank 1 alone needs longer for some of its work."
-    assert "spin_kernel(long) 8.00 ms (only there)" in finding.evidence
+    assert "spin_kernel 8.00 ms (only there)" in finding.evidence
     assert finding.at_stake_ns is None  # the late rank's finding has it
     words = ["compare", str(folder / "eager"), str(folder / "default")]
     assert main(words) == 0
     text = capsys.readouterr().out
-    (line,) = (line for line in text.splitlines() if line.startswith("spin_kernel(long)     ")
+    (line,) = (line for line in text.splitlines() if line.startswith("spin_kernel     ")
                and " default " in line)  # fmt: skip
     assert "  1  8.00 ms" in line
     assert main([*words, "--json"]) == 0
