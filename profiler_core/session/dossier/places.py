@@ -1,6 +1,6 @@
 """The dossiers of a module and of a line of code: the groups that lie there, slowest first."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isclose
 from typing import Literal
@@ -164,6 +164,31 @@ def _modules_in(shown: LedgerRuns, row: ModuleRow) -> Relation:
     return Relation("modules", shown.labels, tuple(entries))
 
 
+def _line_about(shown: LedgerRuns, label_of: Mapping[int, str], title: str) -> tuple[str, ...]:
+    """What has to be known of a line's time: other lines, what counts for these, what it may lack.
+
+    Args:
+        shown: the runs.
+        label_of: the line, by the groups that have it.
+        title: as it is shown.
+    """
+    groups, span = shown.groups, shown.divided.ledger.span
+    own = [groups[number] for number in label_of]
+    others = {label: None for group in own for label, _ in lines_of(group) if label != title}
+    of_baseline = {label for group in own for label, (ns, _) in times_by_line(group).items() if ns}
+    nowhere = [
+        group
+        for group in groups
+        if not group.sources and group.phase != "update" and not group.serves_replay
+    ]
+    unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
+    elsewhere_ns = sum(counted_elsewhere_ns(groups[n], label) for n, label in label_of.items())
+    return (
+        *line_elsewhere(elsewhere_ns, [each for each in others if each in of_baseline], span),
+        *line_about(tuple(others), unplaced_ns, span, is_pair=shown.pair is not None),
+    )
+
+
 def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
     groups = shown.groups
     label_of = {
@@ -179,20 +204,8 @@ def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
         for of_groups, side in zip(times_of_groups(shown, own), shown.sides, strict=True)
     )
     title = next(iter(label_of.values()), item.key)
-    others = {label: None for group in own for label, _ in lines_of(group) if label != title}
-    nowhere = [
-        group
-        for group in groups
-        if not group.sources and group.phase != "update" and not group.serves_replay
-    ]
-    unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
     span = shown.divided.ledger.span
-    elsewhere_ns = sum(counted_elsewhere_ns(groups[n], label) for n, label in label_of.items())
-    of_baseline = {label for group in own for label, (ns, _) in times_by_line(group).items() if ns}
-    about = (
-        *line_elsewhere(elsewhere_ns, [each for each in others if each in of_baseline], span),
-        *line_about(tuple(others), unplaced_ns, span, is_pair=shown.pair is not None),
-    )
+    about = _line_about(shown, label_of, title)
     answer = times_answer(times, span, in_last=in_last)
     return Place(tuple(label_of), times, title, answer, about)
 
