@@ -29,14 +29,19 @@ def times_by_line(group: FusionGroup) -> dict[str, BySide]:
     }
 
 
-def counted_elsewhere_ns(group: FusionGroup, label: str) -> float:
+def counted_elsewhere_ns(group: FusionGroup, label: str, counted_ns: float) -> float:
     """What kernels of one line alone take in the candidate, ns per step, and count for others.
 
     Lines that did their work in the baseline have it: the copy after an attention, which eager's
     attention leaves where it belongs.
+
+    Args:
+        group: that has the line.
+        label: of the line.
+        counted_ns: what counts for it in the candidate, by `times_by_line`.
     """
     own_ns = sum(work.time_ns for work in group.candidate.lines if work.labels == (label,))
-    return max(0.0, group.per_step(own_ns, 1) - times_by_line(group).get(label, (0.0, 0.0))[1])
+    return max(0.0, group.per_step(own_ns, 1) - counted_ns)
 
 
 def _divided(

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -67,13 +67,9 @@ def nodes_of_kernel(graph: CompiledGraph, name: str) -> tuple[GraphNode, ...]:
         graph: that has the kernel.
         name: of the kernel.
     """
-    computed = _computed(_Identical(graph))
-    names = {
-        node
-        for call in graph.calls
-        if call.name == name
-        for node in _computed_by(graph, call, computed.get(call.index, ()))
-    }
+    nodes_by_call = _nodes_by_call(_Identical(graph))
+    calls = (call for call in graph.calls if call.name == name)
+    names = {node for call in calls for node in nodes_by_call[call.index]}
     definition = graph.kernels.get(name)
     if not names and definition is not None:
         names = {node for _, nodes in definition.nodes for node in nodes}
@@ -94,27 +90,33 @@ class _Identical:
 
 
 @lru_cache(maxsize=16)  # a page asks for each kernel of a graph
-def _computed(of: _Identical) -> dict[int, tuple[str, ...]]:
-    return computed_nodes(of.graph, own_nodes(of.graph))
+def _nodes_by_call(of: _Identical) -> dict[int, tuple[str, ...]]:
+    """Call -> the names of the nodes that it computes."""
+    nodes = {node.name: node for node in of.graph.post_nodes}
+    computed = computed_nodes(of.graph, own_nodes(of.graph))
+    return {
+        call.index: _computed_by(call, nodes, computed.get(call.index, ()))
+        for call in of.graph.calls
+    }
 
 
 def _computed_by(
-    graph: CompiledGraph, call: GeneratedCall, computed: tuple[str, ...]
+    call: GeneratedCall, nodes: Mapping[str, GraphNode], computed: tuple[str, ...]
 ) -> tuple[str, ...]:
     """The nodes of a call, of those that Inductor lists where the flow of data tells none.
 
     What a copy is for is listed first, before all that came before it.
 
     Args:
-        graph: that has the call.
-        call: of a generated kernel.
+        call: of the graph.
+        nodes: of its graph after all passes, by name.
         computed: its nodes by the flow of data.
     """
-    listed = {node.name: node for node in graph.post_nodes if node.name in call.post_nodes}
+    listed = [nodes[name] for name in call.post_nodes if name in nodes]
     if computed:
-        biased = (name for name, node in listed.items() if added_bias(node) in call.arguments)
+        biased = (node.name for node in listed if added_bias(node) in call.arguments)
         return (*biased, *computed)
-    first = listed.get(next(iter(call.post_nodes), ""))
+    first = nodes.get(next(iter(call.post_nodes), ""))
     is_copy = first is not None and operator(first.target) in ANCHORS
     return call.post_nodes[:1] if is_copy else call.post_nodes
 

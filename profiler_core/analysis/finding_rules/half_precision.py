@@ -7,7 +7,6 @@ from profiler_core.analysis.finding_rules.facts import (
     Rule,
     kernel_items,
 )
-from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.finding_rules.products import other_type, roofline
 from profiler_core.analysis.kernels import KernelTotal
 from profiler_core.analysis.product_precision import named_bits, names_other_type
@@ -55,22 +54,23 @@ def _wide(facts: Facts, precision: str) -> tuple[KernelTotal, ...]:
     """
     products = [op for op in facts.products if op.flops is not None]
     halves = {op.kernel for op in products if op.in_halves}
-    floats = {name for op in products if _is_wide(op) for parts in op.parts for name, _ in parts}
+    floats = {
+        name
+        for op in products
+        if "float" in op.types and not op.in_halves
+        for parts in op.parts
+        for name, _ in parts
+    }
     is_recorded = precision in ("fp32", "tf32")
-    return tuple(
-        kernel
-        for kernel in facts.kernels(*PRODUCT_CATEGORIES, "attention")
-        if kernel.name not in halves
-        and not names_other_type(kernel.name)
-        and (
-            named_bits(kernel.name) == 32
-            or (named_bits(kernel.name) is None and (is_recorded or kernel.name in floats))
-        )
-    )
 
+    def is_wide(name: str) -> bool:
+        if name in halves or names_other_type(name):
+            return False
+        bits = named_bits(name)
+        return is_recorded or name in floats if bits is None else bits == 32
 
-def _is_wide(op: OpWork) -> bool:
-    return "float" in op.types and not op.in_halves
+    kernels = facts.kernels(*PRODUCT_CATEGORIES, "attention")
+    return tuple(kernel for kernel in kernels if is_wide(kernel.name))
 
 
 def _half_type(facts: Facts) -> str:

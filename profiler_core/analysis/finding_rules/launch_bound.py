@@ -11,7 +11,6 @@ _OUTSIDE = "what the host needs to work outside of graphs is not told by what it
 _NOT_COMPILED = "what a compiled step leaves to the host shows only in a compiled run"
 _UNKNOWN = "whether it was compiled, and with which settings, is not said by its files"
 _UNKNOWN_SETTINGS = "with which settings it was compiled is not said by its files"
-_LOADING = "how long the device would wait beside more workers is not told by what one loaded"
 _ONCE = "what is set up once is no part of a step"
 _LEAST_IDLE = 0.15  # of the step
 # Launches per step that come with a replay: copies of inputs into the graph's own memory.
@@ -26,6 +25,26 @@ _DOING = {
     "idle_host_setup": "reserving memory and setting up the device",
     "idle_host_launching": "launching",
     "idle_host_other": "other Python and C++",
+}
+# Where most of the host's time is one of these: why its cost is a bound, and what to do.
+_NOT_LAUNCHING = {
+    "idle_host_data_loader": (
+        "how long the device would wait beside more workers is not told by what one loaded",
+        "Load batches ahead of the step: num_workers of the DataLoader, persistent_workers and "
+        "pin_memory, or cheaper transforms. CUDA graphs do not help a device that waits for data.",
+    ),
+    "idle_host_compiling": (
+        _ONCE,
+        "Profile later: what is compiled or recorded at first calls is no part of a step; "
+        "torch.profiler.schedule has a warm-up for it. If it goes on, page Compilation says what "
+        "recompiles.",
+    ),
+    "idle_host_setup": (
+        _ONCE,
+        "Profile later: what is set up once (context, modules, the allocator's first segments) is "
+        "no part of a step; torch.profiler.schedule has a warm-up for it. If each step reserves "
+        "memory, try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+    ),
 }
 
 
@@ -57,25 +76,7 @@ def _other_than_launching(facts: Facts) -> tuple[str, str] | None:
     most = max(_DOING, key=lambda key: facts.shares.get(key, 0.0))
     if facts.shares.get(most, 0.0) <= facts.host_idle_ns / 2:
         return None
-    if most == "idle_host_data_loader":
-        return _LOADING, (
-            "Load batches ahead of the step: num_workers of the DataLoader, persistent_workers and "
-            "pin_memory, or cheaper transforms. CUDA graphs do not help a device that waits for "
-            "data."
-        )
-    if most == "idle_host_compiling":
-        return _ONCE, (
-            "Profile later: what is compiled or recorded at first calls is no part of a step; "
-            "torch.profiler.schedule has a warm-up for it. If it goes on, page Compilation says "
-            "what recompiles."
-        )
-    if most == "idle_host_setup":
-        return _ONCE, (
-            "Profile later: what is set up once (context, modules, the allocator's first segments) "
-            "is no part of a step; torch.profiler.schedule has a warm-up for it. If each step "
-            "reserves memory, try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
-        )
-    return None
+    return _NOT_LAUNCHING.get(most)
 
 
 def _prediction(facts: Facts) -> Prediction:

@@ -82,7 +82,7 @@ def roofline(
         facts.summary.per_step(_saved(_on_pace(facts, products), facts.peaks, *way))
         for way in REACHED
     )
-    rest_ns = without_floor_ns(facts, kernels)
+    rest_ns = _without_floor_ns(facts, kernels)
     time_ns = facts.per_step(kernels)
     if rest_ns > time_ns / 2:
         return None, (
@@ -144,7 +144,7 @@ def other_type(
     return change, facts.gain(change, saved_ns[2])
 
 
-def without_floor_ns(facts: Facts, kernels: Sequence[KernelTotal]) -> float:
+def _without_floor_ns(facts: Facts, kernels: Sequence[KernelTotal]) -> float:
     """Of these kernels the time per step, ns, in products whose shapes are not known.
 
     Also what belongs to no product that is known here, as attention's kernels.

@@ -81,6 +81,7 @@ def fusion_ledger(
     if candidate.log is not None:
         groups = with_biases(groups, candidate.log.graphs, span)
     merged = merged_calls(sides)
+    is_alone = baseline.trace is candidate.trace
     return FusionLedger(
         groups=tuple(groups),
         baseline_ns=sides[0].total_ns,
@@ -100,9 +101,9 @@ def fusion_ledger(
         module_classes=tuple({**_logged_classes((baseline, candidate)), **module_classes}.items()),
         merged_calls=tuple(merged.items()),
         merged_parts=merged_parts(sides),
-        is_alone=baseline.trace is candidate.trace,
+        is_alone=is_alone,
         notes=(
-            *_notes(sides, (baseline, candidate), classes, span),
+            *_notes(sides, (baseline, candidate), classes, span, is_alone=is_alone),
             *unlike_note(groups),
             *without_module(groups),
             *of_lines_alone(groups, (baseline.log, candidate.log), span),
@@ -255,9 +256,10 @@ def _notes(
     inputs: tuple[LedgerSide, LedgerSide],
     classes: Sequence[StepClass],
     span: Span,
+    *,
+    is_alone: bool,
 ) -> tuple[str, ...]:
     notes: list[str] = []
-    is_alone = inputs[0].trace is inputs[1].trace
     named = list(zip(("baseline", "candidate"), sides, inputs, strict=True))
     for label, side, given in [("run", *named[1][1:])] if is_alone else named:
         notes.extend(of_run(f"The {label}", sentence) for sentence in given.left_out)
@@ -270,10 +272,10 @@ def _notes(
         if without:
             per_step = format_count(without / sum(step.form.steps.size for step in side.steps))
             calls, their = ("call", "its") if per_step == "1" else ("calls", "their")
-            known = "known by their names" if is_alone else "matched by name and position"
+            how = "known by their names" if is_alone else "matched by name and position"
             notes.append(
                 f"The {label} has {per_step} compiled {calls} {span} without a graph in a "
-                f"structured log: {their} kernels are {known}."
+                f"structured log: {their} kernels are {how}."
             )
     for label, side in [("run", sides[1])] if is_alone else [each[:2] for each in named]:
         engines = {unit.name for step in side.steps for unit in step.units if is_engine(unit.name)}

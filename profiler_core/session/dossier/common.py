@@ -179,6 +179,12 @@ def source_line(run: Run, label: str, file: str, code: str) -> SourceLine:
     return SourceLine(label, Frame(file=file, line=number, function="", code=code), kept)
 
 
+def per_step(comparison: Comparison, number: int, total: float) -> float:
+    """A total of one run over its profiled steps."""
+    summary = comparison.sides[number].summary
+    return total if summary is None else summary.per_step(total)
+
+
 def modules_of(groups: Iterable[FusionGroup]) -> tuple[str, ...]:
     """Each nn.Module that groups lie in, once.
 

@@ -13,7 +13,7 @@ from profiler_core.analysis.wording.dossier import PythonCalls, times_answer
 from profiler_core.analysis.wording.places import LINES_IN_A_FUNCTION, function_about
 from profiler_core.analysis.work import device_work
 from profiler_core.session.comparison import Comparison
-from profiler_core.session.dossier.common import MOST_RELATED, slowest_first
+from profiler_core.session.dossier.common import MOST_RELATED, per_step, slowest_first
 from profiler_core.session.pair import Pair
 
 _SENTENCES = {
@@ -58,12 +58,12 @@ def functions_of_operator(comparison: Comparison, name: str) -> tuple[Relation, 
 def functions_of_group(comparison: Comparison, pair: Pair, number: int) -> tuple[Relation, ...]:
     """The functions in which the work of a fusion group is launched; () as above."""
     works = {}
-    ledger = pair.ledger
+    ledger, calls = pair.ledger, work_of_runs(comparison)
     sides = (0, ledger.baseline_group), (pair.number + 1, ledger.candidate_group)
     for run, group_of in sides:
         trace = comparison.runs[run].worked_trace
         is_its = trace is not None and device_work(trace).height == group_of.size
-        if is_its and run in (calls := work_of_runs(comparison)):
+        if is_its and run in calls:
             rows = np.flatnonzero(group_of == number)
             works[run] = calls[run].filter(pl.col("row").is_in(rows.tolist()))
     return _functions(comparison, works)
@@ -92,8 +92,8 @@ def function_dossier(comparison: Comparison, item: Item) -> Dossier | None:
     times = tuple(
         RunTime(
             number, comparison.labels[number],
-            _per_step(comparison, number, sum(work["dur_ns"])) if work.height else None,
-            _per_step(comparison, number, work.height) if work.height else None,
+            per_step(comparison, number, sum(work["dur_ns"])) if work.height else None,
+            per_step(comparison, number, work.height) if work.height else None,
         )
         for number, work in works.items()
     )  # fmt: skip
@@ -169,7 +169,7 @@ def _related(
         sums = work.drop_nulls(by).group_by(by, maintain_order=True).agg(pl.col("dur_ns").sum())
         for name, ns in sums.iter_rows():
             of_runs = times.setdefault(name, [None] * len(works))
-            of_runs[side] = _per_step(comparison, number, ns)
+            of_runs[side] = per_step(comparison, number, ns)
 
     def item_of(name: str) -> Item:
         if places is not None:
@@ -184,8 +184,3 @@ def _related(
         kind, heads, tuple(entries[:MOST_RELATED]), _SENTENCES[kind],
         max(0, len(entries) - MOST_RELATED),
     )  # fmt: skip
-
-
-def _per_step(comparison: Comparison, number: int, total: float) -> float:
-    summary = comparison.sides[number].summary
-    return total if summary is None else summary.per_step(total)

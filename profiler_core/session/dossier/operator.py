@@ -32,6 +32,7 @@ from profiler_core.session.dossier.common import (
     kernel_entries,
     kernels_of_groups,
     modules_of,
+    per_step,
     related_groups,
     slowest_first,
 )
@@ -41,7 +42,6 @@ from profiler_core.session.dossier.operator_times import (
     alone_times,
     ledger_times,
     own_times,
-    per_step,
 )
 from profiler_core.session.dossier.where import sources_of_operator
 from profiler_core.session.pair import Pair

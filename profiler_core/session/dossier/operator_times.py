@@ -12,6 +12,7 @@ from profiler_core.analysis.finding_rules.op_work import OpWork
 from profiler_core.analysis.ledger.result import FusionGroup
 from profiler_core.analysis.operators import OperatorRow
 from profiler_core.session.comparison import Comparison
+from profiler_core.session.dossier.common import per_step
 from profiler_core.session.dossier.ledger_runs import LedgerRuns
 from profiler_core.session.pair import Pair
 
@@ -81,9 +82,3 @@ def own_times(
             )
         )  # fmt: skip
     return tuple(times)
-
-
-def per_step(comparison: Comparison, number: int, total: float) -> float:
-    """A total of one run over its profiled steps."""
-    summary = comparison.sides[number].summary
-    return total if summary is None else summary.per_step(total)

@@ -10,7 +10,7 @@ from profiler_core.analysis.dossier.record import Dossier, Related, Relation, Ru
 from profiler_core.analysis.item import Item, module_item, name_key
 from profiler_core.analysis.ledger.group_modules import is_in_module
 from profiler_core.analysis.ledger.result import FusionGroup
-from profiler_core.analysis.lines import counted_elsewhere_ns, lines_of, times_by_line
+from profiler_core.analysis.lines import BySide, counted_elsewhere_ns, lines_of, times_by_line
 from profiler_core.analysis.modules import ModuleRow
 from profiler_core.analysis.rows.modules import row_title, untold_sentence
 from profiler_core.analysis.wording.dossier import times_answer
@@ -164,25 +164,34 @@ def _modules_in(shown: LedgerRuns, row: ModuleRow) -> Relation:
     return Relation("modules", shown.labels, tuple(entries))
 
 
-def _line_about(shown: LedgerRuns, label_of: Mapping[int, str], title: str) -> tuple[str, ...]:
+def _line_about(
+    shown: LedgerRuns,
+    label_of: Mapping[int, str],
+    by_line: Mapping[int, Mapping[str, BySide]],
+    title: str,
+) -> tuple[str, ...]:
     """What has to be known of a line's time: other lines, what counts for these, what it may lack.
 
     Args:
         shown: the runs.
         label_of: the line, by the groups that have it.
+        by_line: the times of all lines of these groups.
         title: as it is shown.
     """
     groups, span = shown.groups, shown.divided.ledger.span
     own = [groups[number] for number in label_of]
     others = {label: None for group in own for label, _ in lines_of(group) if label != title}
-    of_baseline = {label for group in own for label, (ns, _) in times_by_line(group).items() if ns}
+    of_baseline = {label for times in by_line.values() for label, (ns, _) in times.items() if ns}
     nowhere = [
         group
         for group in groups
         if not group.sources and group.phase != "update" and not group.serves_replay
     ]
     unplaced_ns = [time.time_ns or 0.0 for time in times_of_groups(shown, nowhere)]
-    elsewhere_ns = sum(counted_elsewhere_ns(groups[n], label) for n, label in label_of.items())
+    elsewhere_ns = sum(
+        counted_elsewhere_ns(groups[number], label, by_line[number][label][1])
+        for number, label in label_of.items()
+    )
     return (
         *line_elsewhere(elsewhere_ns, [each for each in others if each in of_baseline], span),
         *line_about(tuple(others), unplaced_ns, span, is_pair=shown.pair is not None),
@@ -198,14 +207,15 @@ def _line_place(shown: LedgerRuns, item: Item, in_last: str = "") -> Place:
         if name_key(label) == item.key
     }
     own = [groups[number] for number in label_of]
-    parts = [times_by_line(groups[number])[label] for number, label in label_of.items()]
+    by_line = {number: times_by_line(groups[number]) for number in label_of}
+    parts = [by_line[number][label] for number, label in label_of.items()]
     times = tuple(
         replace(of_groups, time_ns=sum(part[side] for part in parts))
         for of_groups, side in zip(times_of_groups(shown, own), shown.sides, strict=True)
     )
     title = next(iter(label_of.values()), item.key)
     span = shown.divided.ledger.span
-    about = _line_about(shown, label_of, title)
+    about = _line_about(shown, label_of, by_line, title)
     answer = times_answer(times, span, in_last=in_last)
     return Place(tuple(label_of), times, title, answer, about)
 
