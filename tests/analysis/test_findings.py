@@ -24,6 +24,7 @@ from profiler_core.analysis.compilation.report import compilation_report
 from profiler_core.analysis.compilation.skipped_frames import other_run
 from profiler_core.analysis.finding_rules.half_precision import half_precision
 from profiler_core.analysis.finding_rules.op_work import product_work
+from profiler_core.analysis.finding_rules.products import roofline
 from profiler_core.analysis.finding_rules.replayed_products import matched_products
 from profiler_core.analysis.findings import (
     RULES,
@@ -827,6 +828,46 @@ def test_a_host_that_does_not_launch_is_not_told_to_launch_less(cause, doing, ad
     assert finding.advice.startswith(advice)
     assert finding.change is None
     assert finding.is_bound
+
+
+def test_a_run_that_says_fp32_computes_templates_in_32_bits():
+    case = facts("bert/reduce-overhead")
+    assert case.record.spec["precision"] == "fp32"
+    renamed = tuple(
+        replace(kernel, name="triton_tem_fused_mm_0")
+        if kernel.category in PRODUCT_CATEGORIES
+        else kernel
+        for kernel in case.summary.kernels
+        if kernel.category != "attention"
+    )
+    edited = replace(case, summary=replace(case.summary, kernels=renamed))
+    assert half_precision(edited) is not None
+
+
+def test_what_has_no_floor_is_in_the_most_alone():
+    case = facts("bert/eager")
+    products = [(op, case.peaks.half_flops, 2) for op in case.products]
+    kernels = case.kernels("gemm", "conv", "attention")
+    of_products, _ = roofline(case, products, "16 bits")
+    of_all, _ = roofline(case, products, "16 bits", kernels)
+    assert of_all[:2] == of_products[:2]
+    attention_ns = case.per_step(case.kernels("attention"))
+    assert of_all[2] == pytest.approx(of_products[2] + attention_ns)
+    # All of a ResNet's products have shapes: nothing is said of others.
+    assert "The other" not in keys(facts("resnet50/eager"))["half_precision"].evidence
+
+
+def test_a_loader_below_half_of_the_host_s_time_is_not_the_cause():
+    case = replace(facts("breaky/eager"))
+    idle_ns = case.host_idle_ns
+    shares = {key: ns for key, ns in case.shares.items() if not key.startswith("idle_host_")}
+    parts = {"data_loader": 0.4, "launching": 0.3, "other": 0.3}
+    shares |= {f"idle_host_{cause}": part * idle_ns for cause, part in parts.items()}
+    mixed = replace(case)
+    mixed.__dict__["shares"] = shares
+    finding = keys(mixed)["launch_bound"]
+    assert "Compile" in finding.advice
+    assert finding.change is not None
 
 
 def test_bfloat16_is_not_advised_where_no_tensor_core_has_it():

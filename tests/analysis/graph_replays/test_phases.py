@@ -146,6 +146,17 @@ def test_what_is_left_of_a_step_before_the_trace_is_of_no_step_and_no_waiting() 
     assert kept.device.height == 3
 
 
+def test_a_late_kernel_behind_work_of_the_trace_is_no_step_before_it() -> None:
+    """The second step's begins 3 ms after its launch: the device had worked for 6 ms by then."""
+    trace = served([("step[DECODE bs=8]", 10 * _MS, 6 * _MS, True)] * 3)
+    is_first = pl.int_range(pl.len()) == 0
+    late = trace.device.with_columns(
+        ts_ns=pl.when(is_first).then("ts_ns").otherwise(pl.col("ts_ns") + 3 * _MS)
+    )
+    (phase,) = server_phases(replace(trace, device=late))
+    assert phase.before_ns == 0
+
+
 @pytest.mark.parametrize(("pause_ms", "step_ms"), [(7, 11), (9, 4)])
 def test_the_host_between_two_steps_counts_up_to_three_times_the_step(
     pause_ms: int, step_ms: int
